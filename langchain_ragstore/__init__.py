@@ -1,0 +1,1 @@
+"""Retrieval for LangChain apps out of one SQLite file."""

@@ -1,0 +1,47 @@
+"""Every constant of the package, each with its reason or its source."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# --- Searching (LangChain's own defaults, langchain_core.vectorstores) --------------
+DEFAULT_K: Final = 4
+"""Results of a search."""
+
+DEFAULT_FETCH_K: Final = 20
+"""Candidates that maximal marginal relevance chooses from."""
+
+DEFAULT_LAMBDA_MULT: Final = 0.5
+"""Balance of maximal marginal relevance: 1 is relevance alone, 0 diversity alone."""
+
+# --- Storing ------------------------------------------------------------------------
+DEFAULT_COLLECTION: Final = "default"
+"""Collection of a store that names none."""
+
+DEFAULT_EMBED_BATCH: Final = 64
+"""Texts sent to an embedder in one call; bounds what one refused call costs."""
+
+CONTENT_ID_LENGTH: Final = 32
+"""Hexadecimal digits of a content id: 128 bits, where a collision among 10^12
+documents has a probability below 10^-14 (birthday bound n²/2^129)."""
+
+# --- Splitting (the seed's figures) --------------------------------------------------
+DEFAULT_CHUNK_SIZE: Final = 1000
+"""Characters (code points) of a chunk."""
+
+DEFAULT_CHUNK_OVERLAP: Final = 200
+"""Characters repeated between chunks, at most a fifth of the chunk size."""
+
+# --- SQLite -------------------------------------------------------------------------
+SQLITE_MINIMUM: Final = (3, 37, 0)
+"""Oldest SQLite that is supported: STRICT tables came with 3.37.0 (2021-11-27)."""
+
+SQLITE_BUSY_TIMEOUT: Final = 30.0
+"""Seconds that a writer waits for another process before it gives up."""
+
+SQLITE_IDLE_CONNECTIONS: Final = 8
+"""Connections kept open for reuse; more are opened under load and closed after."""
+
+SQLITE_TOMBSTONES: Final = 10_000
+"""Deletions remembered per collection, so that other processes can catch up without
+reading the collection anew; one that is further behind reloads."""

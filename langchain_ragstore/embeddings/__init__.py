@@ -1,0 +1,1 @@
+"""Embedding models that need no download."""

@@ -1,0 +1,85 @@
+"""Every error that this package raises.
+
+```text
+RagStoreError
+├── InvalidInputError (ValueError)        what the caller gave cannot be stored or answered
+│   ├── FilterError                       a filter that does not parse
+│   ├── DimensionMismatchError            a vector of another length than the collection's
+│   └── EmbeddingMismatchError            another embedding model than the collection's
+├── StorageError                          the file or its state refuses
+│   ├── StoreClosedError                  used after `close()`
+│   ├── ReadOnlyError                     a write to a store that is open for reading
+│   ├── StoreLockedError                  another writer held the lock for too long
+│   ├── SchemaTooNewError                 written by a newer release
+│   ├── UnsupportedSQLiteError            the SQLite library is too old or lacks JSON1
+│   └── CorruptStoreError                 not a database, or a damaged one
+└── MissingExtraError (ImportError)       an optional dependency; the message is the pip command
+```
+
+Errors about input are also `ValueError`, so code written against other LangChain
+stores keeps working. Messages name the values that disagree and the way out.
+"""
+
+from __future__ import annotations
+
+
+class RagStoreError(Exception):
+    """Base of every error of this package; catch this to catch them all."""
+
+
+class InvalidInputError(RagStoreError, ValueError):
+    """The input cannot be stored or answered; nothing was written."""
+
+
+class FilterError(InvalidInputError):
+    """A filter does not parse: unknown operator, wrong operand, wrong shape."""
+
+
+class DimensionMismatchError(InvalidInputError):
+    """A vector's length differs from that of the collection or of its batch."""
+
+
+class EmbeddingMismatchError(InvalidInputError):
+    """Two embedding models where one is needed; their vectors cannot be compared."""
+
+
+class StorageError(RagStoreError):
+    """The storage refused: full disk, I/O error, or one of the children below."""
+
+
+class StoreClosedError(StorageError):
+    """The store was used after `close()`."""
+
+
+class ReadOnlyError(StorageError):
+    """A write to a store that was opened read-only or lies on a read-only disk."""
+
+
+class StoreLockedError(StorageError):
+    """Another process held the write lock for longer than the time limit."""
+
+
+class SchemaTooNewError(StorageError):
+    """The file was written by a newer release; it is left untouched."""
+
+
+class UnsupportedSQLiteError(StorageError):
+    """The SQLite library that Python is linked to is too old or lacks a feature."""
+
+
+class CorruptStoreError(StorageError):
+    """The file is not a database, or is damaged."""
+
+
+class MissingExtraError(RagStoreError, ImportError):
+    """An optional dependency is not installed; the message is the pip command."""
+
+    def __init__(self, package: str, extra: str | None = None) -> None:
+        """Name what is missing and how to install it.
+
+        Args:
+            package: The distribution that could not be imported.
+            extra: The extra of this package that brings it, if there is one.
+        """
+        target = f'"langchain-ragstore[{extra}]"' if extra else package
+        super().__init__(f"{package} is not installed; run: pip install {target}")

@@ -1,0 +1,72 @@
+"""What flows between the rooms: records, hits, and the one way to order hits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector: TypeAlias = NDArray[np.float32]
+"""One embedding: shape `(dimension,)`, float32, unit length or all zeros."""
+
+Matrix: TypeAlias = NDArray[np.float32]
+"""Embeddings, one a row: shape `(count, dimension)`, float32, C-contiguous."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One stored chunk.
+
+    Attributes:
+        id: Unique within its collection.
+        content: The text that is returned.
+        metadata: What the user gave; a value of its own, aliased by nobody.
+        vector: Unit-length float32 embedding; None when the record has none or
+            when it was not asked for.
+        created_at: Seconds since the epoch, kept across updates; None before storing.
+        updated_at: Seconds since the epoch of the last write; None before storing.
+        expires_at: Seconds since the epoch from which on the record is absent.
+    """
+
+    id: str
+    content: str
+    metadata: Mapping[str, Any]
+    vector: Vector | None = field(default=None, compare=False, repr=False)
+    created_at: float | None = None
+    updated_at: float | None = None
+    expires_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A record found by a search.
+
+    Attributes:
+        record: What was found.
+        score: Higher is better, always.
+        signals: What the score was made of, by name (`"dense"`: the cosine). A
+            signal that was not measured is absent, which is not the same as 0.
+    """
+
+    record: Record
+    score: float
+    signals: Mapping[str, float] = field(default_factory=dict)
+
+
+def ranked(hits: Iterable[Hit], k: int | None = None) -> list[Hit]:
+    """Order hits, best first; equal scores are ordered by id.
+
+    This is the only place where hits are sorted, so that every back end and every
+    stage breaks ties in the same way.
+
+    Args:
+        hits: In any order.
+        k: How many to return; None for all of them.
+
+    Returns:
+        At most `k` hits, best first.
+    """
+    return sorted(hits, key=lambda hit: (-hit.score, hit.record.id))[:k]

@@ -1,0 +1,1 @@
+"""Retrieval stages: one algorithm a file, plain functions on hits."""

@@ -1,0 +1,1 @@
+"""Where records live: the `Backend` protocol and its engines."""

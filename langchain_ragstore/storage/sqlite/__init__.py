@@ -1,0 +1,1 @@
+"""The SQLite engine; the only room that knows SQL."""

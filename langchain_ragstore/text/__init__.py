@@ -1,0 +1,1 @@
+"""Text: break classes, spans and terms. Pure functions on `str`."""

@@ -1,0 +1,1 @@
+"""Vectors: checks, norms and exact scores. Pure functions on numpy arrays."""
