@@ -13,7 +13,7 @@ RagStoreError
 │   ├── SchemaTooNewError                 written by a newer release
 │   ├── UnsupportedSQLiteError            the SQLite library is too old or lacks JSON1
 │   └── CorruptStoreError                 not a database, or a damaged one
-└── MissingExtraError (ImportError)       an optional dependency; the message is the pip command
+└── MissingExtraError (ImportError)       a missing extra; the message is the pip command
 ```
 
 Errors about input are also `ValueError`, so code written against other LangChain
