@@ -1,0 +1,142 @@
+"""The verbs that every engine has; conveniences are derived above them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Protocol
+
+from langchain_ragstore.errors import DimensionMismatchError, InvalidInputError
+from langchain_ragstore.filters import EVERYTHING, Filter
+from langchain_ragstore.model import Hit, Record, Vector
+
+
+class Backend(Protocol):
+    """Records in collections: the contract between the faces and an engine.
+
+    Writes are all or nothing. Vectors arrive checked and with unit length, filters
+    parsed; `Filter.matches()` is their meaning. Searches return whole records. A record
+    whose `expires_at` has passed is absent everywhere. Nothing that goes in or comes out
+    is aliased by the engine.
+    """
+
+    def upsert(
+        self,
+        collection: str,
+        records: Sequence[Record],
+        *,
+        remove: Collection[str] = (),
+        guard: Filter = EVERYTHING,
+    ) -> None:
+        """Store records, replacing those with the same ids, in one transaction.
+
+        Args:
+            collection: Made if it does not exist.
+            records: With different ids. `created_at` and `updated_at` are the engine's.
+            remove: Ids that leave in the same transaction (before the records come).
+            guard: What a record must match to be replaced or removed.
+
+        Raises:
+            DimensionMismatchError: Vectors of another length than the collection's.
+            InvalidInputError: An id exists with a record outside `guard`.
+        """
+
+    def patch(
+        self,
+        collection: str,
+        *,
+        ids: Collection[str] | None,
+        where: Filter,
+        changes: Mapping[str, Any],
+        remove: Collection[str] = (),
+    ) -> int:
+        """Set and remove metadata keys of the records that match; how many did."""
+
+    def delete(self, collection: str, *, ids: Collection[str] | None, where: Filter) -> int:
+        """Remove the records that have one of `ids` (None: any) and match; how many did."""
+
+    def get(
+        self,
+        collection: str,
+        ids: Sequence[str],
+        *,
+        where: Filter = EVERYTHING,
+        vectors: bool = False,
+    ) -> list[Record]:
+        """Records in the order of `ids`, repeated like them; absent ids are left out."""
+
+    def scan(
+        self,
+        collection: str,
+        *,
+        where: Filter = EVERYTHING,
+        order_by: str | tuple[str, ...] | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+        vectors: bool = False,
+    ) -> list[Record]:
+        """Records that match, in the order in which their ids first came.
+
+        Args:
+            collection: An unknown one is empty.
+            where: Which records.
+            order_by: `created_at`, `updated_at`, `expires_at`, `$id`, or a metadata key
+                (a tuple is a nested one); a leading `-` reverses. See `storage.ordering`.
+            limit: How many at most; None for all.
+            offset: How many to pass over first.
+            vectors: Whether the records carry their vectors.
+        """
+
+    def dense(
+        self,
+        collection: str,
+        vector: Vector,
+        k: int,
+        *,
+        where: Filter = EVERYTHING,
+        vectors: bool = False,
+    ) -> list[Hit]:
+        """The `k` records of highest cosine among those that match, ranked.
+
+        Raises:
+            DimensionMismatchError: The query has another length than the collection.
+        """
+
+    def count(self, collection: str, *, where: Filter = EVERYTHING) -> int:
+        """How many records match."""
+
+    def collections(self) -> list[str]:
+        """Names of the collections that hold records, sorted."""
+
+    def stats(self, collection: str) -> dict[str, Any]:
+        """Facts about a collection and its engine, for people."""
+
+    def close(self) -> None:
+        """Free what the engine holds; a second call does nothing."""
+
+
+def check_dimension(collection: str, stored: int, given: int) -> None:
+    """Refuse a vector of another length than the collection's.
+
+    Raises:
+        DimensionMismatchError: `stored` and `given` differ.
+    """
+    if stored != given:
+        raise DimensionMismatchError(
+            f"collection {collection!r} holds vectors of {stored} dimensions, got {given}; "
+            "use the embedding it was made with, another collection_name, or clear() it"
+        )
+
+
+def outside_guard(collection: str, id: str) -> InvalidInputError:
+    """The error of a write to a record that the writer may not see."""
+    return InvalidInputError(
+        f"id {id!r} of collection {collection!r} belongs to a record outside this scope; "
+        "choose another id"
+    )
+
+
+def patched(
+    metadata: Mapping[str, Any], changes: Mapping[str, Any], remove: Collection[str]
+) -> dict[str, Any]:
+    """Metadata after a patch: keys of `remove` go, then `changes` are set."""
+    return {k: v for k, v in metadata.items() if k not in remove} | dict(changes)

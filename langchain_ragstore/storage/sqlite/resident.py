@@ -1,0 +1,185 @@
+"""A collection's vectors in memory, following every thread's and process's writes.
+
+The file is the truth. Each write to a collection raises its generation number in the
+same transaction; a search compares it with the copy's and reads what changed since:
+records with a higher generation, and tombstones of those that left.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langchain_ragstore.model import Matrix
+from langchain_ragstore.storage.sqlite import statements
+
+_GROWTH = 1.5
+"""Factor by which a full matrix grows: appending n rows costs O(n) in all."""
+
+_MINIMUM_ROWS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Where a collection stands, as read in the transaction of a search."""
+
+    collection: int
+    generation: int
+    floor: int
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The vectors of a collection at one generation; its arrays are never changed.
+
+    Attributes:
+        generation: The collection's, when it was read.
+        keys: Record of each row, shape `(rows,)`.
+        expires: When each row's record expires, infinity for never; shape `(rows,)`.
+        alive: Whether the row is its record's present vector; shape `(rows,)`.
+        matrix: Shape `(rows, dimension)`, unit length.
+    """
+
+    generation: int
+    keys: NDArray[np.int64]
+    expires: NDArray[np.float64]
+    alive: NDArray[np.bool_]
+    matrix: Matrix
+
+    def present(self, now: float, keys: NDArray[np.int64] | None) -> NDArray[np.bool_]:
+        """Rows that are alive, not expired and, if keys are given, among them."""
+        rows = self.alive & (self.expires > now)
+        return rows if keys is None else rows & np.isin(self.keys, keys)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the rows take."""
+        arrays = (self.keys, self.expires, self.alive, self.matrix)
+        return sum(array.nbytes for array in arrays)
+
+
+class StaleReadError(Exception):
+    """The transaction is older than the copy in memory; begin a new one."""
+
+
+class Resident:
+    """The copies of one database's collections."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._snapshots: dict[int, Snapshot] = {}
+
+    def snapshot(self, connection: sqlite3.Connection, state: State) -> Snapshot:
+        """The copy at the transaction's generation, brought up to date if need be.
+
+        Raises:
+            StaleReadError: Another thread has read a later generation meanwhile.
+        """
+        with self._lock:
+            known = self._snapshots.get(state.collection)
+            if known is not None and known.generation > state.generation:
+                raise StaleReadError
+            if known is None or known.generation != state.generation:
+                known = _followed(connection, known, state)
+                self._snapshots[state.collection] = known
+            return known
+
+    def nbytes(self, collection: int) -> int:
+        """Bytes held for a collection, 0 before its first search."""
+        known = self._snapshots.get(collection)
+        return 0 if known is None else known.nbytes
+
+    def clear(self) -> None:
+        """Forget every copy."""
+        with self._lock:
+            self._snapshots = {}
+
+    def after_fork(self) -> None:
+        """Replace the lock, which another thread of the parent may have held."""
+        self._lock = threading.Lock()
+
+
+def _followed(
+    connection: sqlite3.Connection, known: Snapshot | None, state: State
+) -> Snapshot:
+    if (
+        known is None
+        or known.generation < state.floor
+        or known.matrix.shape[1] != state.dimension
+    ):
+        return _appended(connection, _empty(state.dimension), state)
+    gone = connection.execute(
+        statements.TOMBSTONES, (state.collection, known.generation)
+    ).fetchall()
+    left = np.fromiter((key for (key,) in gone), np.int64, len(gone))
+    snapshot = _appended(connection, known, state, left)
+    if 2 * np.count_nonzero(snapshot.alive) < len(snapshot.alive) - _MINIMUM_ROWS:
+        return _appended(connection, _empty(state.dimension), state)
+    return snapshot
+
+
+def _empty(dimension: int) -> Snapshot:
+    return Snapshot(
+        generation=-1,
+        keys=np.empty(0, np.int64),
+        expires=np.empty(0, np.float64),
+        alive=np.empty(0, np.bool_),
+        matrix=np.empty((0, dimension), np.float32),
+    )
+
+
+def _appended(
+    connection: sqlite3.Connection,
+    known: Snapshot,
+    state: State,
+    left: NDArray[np.int64] | None = None,
+) -> Snapshot:
+    """The snapshot after the changes since its generation; `left` are deleted keys."""
+    rows = connection.execute(statements.CHANGED, (state.collection, known.generation))
+    keys: list[int] = []
+    expires: list[float] = []
+    blobs: list[bytes] = []
+    changed: list[int] = []
+    for key, expiry, data in rows:
+        changed.append(key)
+        if data is not None:
+            keys.append(key)
+            expires.append(np.inf if expiry is None else expiry)
+            blobs.append(data)
+    replaced = np.array(changed, np.int64)
+    gone = replaced if left is None else np.concatenate([replaced, left])
+    still = known.alive & ~np.isin(known.keys, gone) if len(known.keys) else known.alive
+    new = np.frombuffer(b"".join(blobs), np.float32).reshape(-1, state.dimension)
+    return replace(
+        known,
+        generation=state.generation,
+        keys=np.concatenate([known.keys, np.array(keys, np.int64)]),
+        expires=np.concatenate([known.expires, np.array(expires, np.float64)]),
+        alive=np.concatenate([still, np.ones(len(keys), np.bool_)]),
+        matrix=_extended(known.matrix, new),
+    )
+
+
+def _extended(matrix: Matrix, new: Matrix) -> Matrix:
+    """Rows appended to a matrix, in its own spare room where there is some.
+
+    A view of the first rows stays valid while later rows of the buffer are filled, so
+    searches that hold an older snapshot are not disturbed. Two snapshots never extend
+    the same one: that happens under the lock, from the newest.
+    """
+    buffer = matrix.base if isinstance(matrix.base, np.ndarray) else matrix
+    rows = len(matrix) + len(new)
+    if not len(new):
+        return matrix
+    if not buffer.flags.writeable or buffer.ndim != 2 or len(buffer) < rows:  # noqa: PLR2004
+        room = max(rows, _MINIMUM_ROWS, int(len(matrix) * _GROWTH))
+        # A first load takes just the room it needs.
+        buffer = np.empty((rows if not len(matrix) else room, new.shape[1]), np.float32)
+        buffer[: len(matrix)] = matrix
+    buffer[len(matrix) : rows] = new
+    return buffer[:rows]

@@ -1,0 +1,121 @@
+"""Every statement that reads or writes rows, by name.
+
+A text is bound as `CAST(? AS TEXT)`, because the driver refuses lone surrogates in a
+`str` but takes the same bytes (see `connection.bound`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+ID_BATCH: Final = 250
+"""Ids or keys in one statement: below the smallest limit of bound variables in use."""
+
+_IDS: Final = ", ".join(["CAST(? AS TEXT)"] * ID_BATCH)
+_KEYS: Final = ", ".join("?" * ID_BATCH)
+
+PRESENT: Final = "(r.expires_at IS NULL OR r.expires_at > ?)"
+"""Whether a record has not expired; takes the time now."""
+
+MATCH_FUNCTION: Final = "ragstore_match"
+"""Name under which `where` gives SQLite the conditions that only Python decides."""
+
+# --- collections ---------------------------------------------------------------------
+COLLECTION: Final = (
+    "SELECT key, generation, floor, dimension FROM ragstore_collection "
+    "WHERE name = CAST(? AS TEXT)"
+)
+ADD_COLLECTION: Final = (
+    "INSERT OR IGNORE INTO ragstore_collection (name) VALUES (CAST(? AS TEXT))"
+)
+COLLECTIONS: Final = f"""
+SELECT name FROM ragstore_collection c
+WHERE EXISTS (SELECT 1 FROM ragstore_record r WHERE r.collection = c.key AND {PRESENT})
+"""
+NEXT_GENERATION: Final = (
+    "UPDATE ragstore_collection SET generation = generation + 1 "
+    "WHERE key = ? RETURNING generation"
+)
+SET_DIMENSION: Final = "UPDATE ragstore_collection SET dimension = ? WHERE key = ?"
+ANY_VECTOR: Final = """
+SELECT 1 FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
+WHERE r.collection = ? LIMIT 1
+"""
+
+# --- writing records -----------------------------------------------------------------
+UPSERT_RECORD: Final = """
+INSERT INTO ragstore_record
+    (collection, id, content, metadata, generation, created_at, updated_at, expires_at)
+VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?, ?)
+ON CONFLICT (collection, id) DO UPDATE SET
+    content = excluded.content, metadata = excluded.metadata,
+    generation = excluded.generation, updated_at = excluded.updated_at,
+    expires_at = excluded.expires_at
+"""
+UPSERT_VECTOR: Final = """
+INSERT OR REPLACE INTO ragstore_vector (record, data)
+SELECT key, ? FROM ragstore_record WHERE collection = ? AND id = CAST(? AS TEXT)
+"""
+DELETE_VECTOR: Final = """
+DELETE FROM ragstore_vector WHERE record =
+    (SELECT key FROM ragstore_record WHERE collection = ? AND id = CAST(? AS TEXT))
+"""
+PATCH_RECORD: Final = (
+    "UPDATE ragstore_record SET metadata = ?, generation = ?, updated_at = ? WHERE key = ?"
+)
+DELETE_RECORD: Final = "DELETE FROM ragstore_record WHERE key = ?"
+EXPIRED: Final = "SELECT key FROM ragstore_record WHERE collection = ? AND expires_at <= ?"
+
+# --- tombstones ----------------------------------------------------------------------
+ADD_TOMBSTONE: Final = (
+    "INSERT INTO ragstore_tombstone (collection, generation, record) VALUES (?, ?, ?)"
+)
+OLD_TOMBSTONE: Final = (
+    "SELECT generation FROM ragstore_tombstone WHERE collection = ? "
+    "ORDER BY generation DESC LIMIT 1 OFFSET ?"
+)
+DROP_TOMBSTONES: Final = (
+    "DELETE FROM ragstore_tombstone WHERE collection = ? AND generation <= ?"
+)
+SET_FLOOR: Final = "UPDATE ragstore_collection SET floor = ? WHERE key = ?"
+
+# --- following changes ---------------------------------------------------------------
+CHANGED: Final = """
+SELECT r.key, r.expires_at, v.data FROM ragstore_record r
+LEFT JOIN ragstore_vector v ON v.record = r.key
+WHERE r.collection = ? AND r.generation > ?
+"""
+TOMBSTONES: Final = (
+    "SELECT record FROM ragstore_tombstone WHERE collection = ? AND generation > ?"
+)
+COUNT_VECTORS: Final = """
+SELECT count(*) FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
+WHERE r.collection = ?
+"""
+
+# --- reading records -----------------------------------------------------------------
+_COLUMNS: Final = (
+    "r.key, r.id, r.content, r.metadata, r.created_at, r.updated_at, r.expires_at"
+)
+
+
+def select(columns: str, condition: str, *, vectors: bool = False) -> str:
+    """The records of one collection that are present and fulfil a condition.
+
+    Parameters are the collection's key, the time now, and those of the condition.
+    """
+    join = " LEFT JOIN ragstore_vector v ON v.record = r.key" if vectors else ""
+    return (
+        f"SELECT {columns} FROM ragstore_record r{join} "
+        f"WHERE r.collection = ? AND {PRESENT} AND {condition}"
+    )
+
+
+def records(condition: str, *, vectors: bool) -> str:
+    """Whole records; the last column is the vector or NULL."""
+    last = "v.data" if vectors else "NULL"
+    return select(f"{_COLUMNS}, {last}", condition, vectors=vectors)
+
+
+AMONG_IDS: Final = f"r.id IN ({_IDS})"
+AMONG_KEYS: Final = f"r.key IN ({_KEYS})"

@@ -1,0 +1,134 @@
+"""Checks, norms and exact scores of float32 vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langchain_ragstore.errors import DimensionMismatchError, InvalidInputError
+from langchain_ragstore.model import Matrix, Vector
+
+_RESCORE_VALUES: Final = 4_000_000
+"""Numbers rescored at a time: 32 MB of float64, whatever the number of candidates."""
+
+
+def unit_matrix(vectors: Sequence[Any], texts: Sequence[str] | None = None) -> Matrix:
+    """Check embeddings and scale each to unit length.
+
+    Args:
+        vectors: One sequence of numbers for each text, all of one length.
+        texts: What was embedded, for the error message.
+
+    Returns:
+        Shape `(len(vectors), dimension)`, float32; a zero vector stays zero.
+
+    Raises:
+        InvalidInputError: A vector is empty, is not numeric, or holds NaN or infinity;
+            names its place and its text.
+        DimensionMismatchError: Vectors of different lengths.
+
+    Example:
+        ```python
+        from langchain_ragstore.vectors.arrays import unit_matrix
+
+        assert unit_matrix([[3.0, 4.0]]).tolist() == [
+            [0.6000000238418579, 0.800000011920929]
+        ]
+        ```
+    """
+    lengths = {np.size(vector) for vector in vectors}
+    if len(lengths) > 1:
+        first = np.size(vectors[0])
+        at = next(i for i, vector in enumerate(vectors) if np.size(vector) != first)
+        raise DimensionMismatchError(
+            f"embedding 0 has {first} dimensions but embedding {at} has "
+            f"{np.size(vectors[at])}{_of(texts, at)}; an embedder must keep one length"
+        )
+    try:
+        matrix = np.asarray(vectors, dtype=np.float64).reshape(len(vectors), -1)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"embeddings must be lists of numbers: {error}") from error
+    if len(vectors) and not matrix.shape[1]:
+        raise InvalidInputError(f"embedding 0 is empty{_of(texts, 0)}")
+    bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+    if bad.size:
+        raise InvalidInputError(
+            f"embedding {bad[0]} holds NaN or infinity{_of(texts, int(bad[0]))}; "
+            "nothing was stored"
+        )
+    return _scaled(matrix)
+
+
+def unit_vector(vector: Sequence[float]) -> Vector:
+    """Check one query vector and scale it to unit length; shape `(dimension,)`.
+
+    Raises:
+        InvalidInputError: As `unit_matrix`.
+    """
+    return unit_matrix([vector])[0]  # type: ignore[no-any-return]
+
+
+def _scaled(matrix: NDArray[np.float64]) -> Matrix:
+    # By the largest part first: the square of 1e200 is infinite, that of 1e-200 is 0.
+    largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0.0)
+    matrix = matrix / np.where(largest > 0, largest, 1.0)
+    norms = np.sqrt((matrix * matrix).sum(axis=1, keepdims=True))
+    return (matrix / np.where(norms > 0, norms, 1.0)).astype(np.float32)
+
+
+def _of(texts: Sequence[str] | None, at: int) -> str:
+    return f" (text {at}: {texts[at][:60]!r})" if texts is not None else ""
+
+
+def cosines(matrix: Matrix, query: Vector) -> NDArray[np.float64]:
+    """Exact cosines of unit vectors, in [-1, 1].
+
+    A row's value depends on that row and the query alone, not on its place in the
+    matrix (as it does in BLAS, whose kernels treat the last rows differently), so
+    equal vectors get equal scores and every engine returns the same figures.
+
+    Args:
+        matrix: Shape `(count, dimension)`.
+        query: Shape `(dimension,)`.
+
+    Returns:
+        Shape `(count,)`.
+    """
+    wide = query.astype(np.float64)
+    scores = np.empty(len(matrix))
+    step = max(1, _RESCORE_VALUES // max(1, matrix.shape[1]))
+    for start in range(0, len(matrix), step):
+        part = matrix[start : start + step]
+        scores[start : start + step] = (part * wide).sum(axis=1)
+    return np.clip(scores, -1.0, 1.0)
+
+
+def best(scores: NDArray[np.floating[Any]], k: int, slack: float = 0.0) -> NDArray[np.intp]:
+    """Places of the `k` highest scores and of all that are within `slack` of them.
+
+    Args:
+        scores: Shape `(count,)`; `-inf` marks what must not be found.
+        k: At least 1.
+        slack: How much lower than the k-th score a place may be.
+
+    Returns:
+        Places in ascending order; more than `k` when scores tie.
+    """
+    found = np.flatnonzero(scores > -np.inf)
+    if len(found) <= k:
+        return found
+    threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
+    return np.flatnonzero(scores >= threshold - slack)
+
+
+def rounding_slack(dimension: int) -> float:
+    """Twice the largest error of a float32 dot product of unit vectors.
+
+    n·u/(1 − n·u) with u = 2^-24 bounds the error whatever the order of summation
+    (Higham, Accuracy and Stability of Numerical Algorithms, 2002, §3.1).
+    """
+    error = dimension * 2.0**-24
+    return 2 * error / (1 - error)
