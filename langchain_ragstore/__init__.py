@@ -1,1 +1,48 @@
 """Retrieval for LangChain apps out of one SQLite file."""
+
+from langchain_ragstore.documents import Timestamps, make_document
+from langchain_ragstore.embeddings.hashing import HashingEmbeddings
+from langchain_ragstore.embeddings.mock import MockEmbeddings
+from langchain_ragstore.errors import (
+    CorruptStoreError,
+    DimensionMismatchError,
+    EmbeddingMismatchError,
+    FilterError,
+    InvalidInputError,
+    MissingExtraError,
+    RagStoreError,
+    ReadOnlyError,
+    SchemaTooNewError,
+    StorageError,
+    StoreClosedError,
+    StoreLockedError,
+    UnsupportedSQLiteError,
+)
+from langchain_ragstore.ingestion import IngestReport
+from langchain_ragstore.pipeline import RagPipeline
+from langchain_ragstore.structured_query import StructuredQueryTranslator
+from langchain_ragstore.vectorstores import SQLiteVectorStore
+
+__all__ = [
+    "CorruptStoreError",
+    "DimensionMismatchError",
+    "EmbeddingMismatchError",
+    "FilterError",
+    "HashingEmbeddings",
+    "IngestReport",
+    "InvalidInputError",
+    "MissingExtraError",
+    "MockEmbeddings",
+    "RagPipeline",
+    "RagStoreError",
+    "ReadOnlyError",
+    "SQLiteVectorStore",
+    "SchemaTooNewError",
+    "StorageError",
+    "StoreClosedError",
+    "StoreLockedError",
+    "StructuredQueryTranslator",
+    "Timestamps",
+    "UnsupportedSQLiteError",
+    "make_document",
+]

@@ -45,3 +45,10 @@ SQLITE_IDLE_CONNECTIONS: Final = 8
 SQLITE_TOMBSTONES: Final = 10_000
 """Deletions remembered per collection, so that other processes can catch up without
 reading the collection anew; one that is further behind reloads."""
+
+# --- Pipeline -----------------------------------------------------------------------
+DEFAULT_INGEST_BATCH: Final = 100
+"""Texts that `RagPipeline.ingest` sends to the embedder in one call (the seed's)."""
+
+LEAST_SIMILARITY: Final = 1e-10
+"""Cosine up to which the pipeline takes a document for unrelated (the seed's)."""

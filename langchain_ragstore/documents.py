@@ -1,0 +1,225 @@
+"""LangChain documents and the records that stand for them."""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from math import isfinite
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from langchain_core.documents import Document
+
+from langchain_ragstore import filters
+from langchain_ragstore.config import CONTENT_ID_LENGTH
+from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.filters import Filter, Predicate
+from langchain_ragstore.metadata import encode
+from langchain_ragstore.model import Record
+
+RESULT_KEYS: Final = frozenset({"relevance_score", "ragstore"})
+"""Metadata that searches write on results; dropped when a result is stored again."""
+
+FilterLike: TypeAlias = Mapping[Any, Any] | Callable[[Document], bool] | Filter | None
+"""What every `filter` argument takes: a dictionary, a function of a document, None."""
+
+
+class Timestamps(NamedTuple):
+    """When a document was stored first, stored last, and is to vanish (None: never)."""
+
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None
+
+
+def make_document(
+    id: str,
+    text: str,
+    *,
+    mime_type: str = "text/plain",
+    metadata: Mapping[str, Any] | None = None,
+) -> Document:
+    """Make a document with an id and a MIME type.
+
+    Args:
+        id: Identifies the document; its chunks' ids begin with it.
+        text: The content.
+        mime_type: Kept in the metadata; a `mime_type` in `metadata` wins.
+        metadata: Anything else to keep; it is copied.
+
+    Returns:
+        A LangChain `Document`.
+
+    Example:
+        ```python
+        from langchain_ragstore import make_document
+
+        document = make_document("guide", "Water boils at 100 °C.", metadata={"page": 1})
+        assert document.metadata == {"mime_type": "text/plain", "page": 1}
+        ```
+    """
+    return Document(
+        id=id, page_content=text, metadata={"mime_type": mime_type, **(metadata or {})}
+    )
+
+
+def to_document(record: Record) -> Document:
+    """A record as LangChain returns it; the metadata are the caller's to change."""
+    return Document(
+        id=record.id, page_content=record.content, metadata=dict(record.metadata)
+    )
+
+
+def to_timestamps(record: Record) -> Timestamps:
+    """A stored record's times, in UTC."""
+    times = (record.created_at, record.updated_at, record.expires_at)
+    created, updated, expires = (
+        None if time is None else datetime.fromtimestamp(time, UTC) for time in times
+    )
+    assert created is not None  # noqa: S101 - every engine sets both
+    assert updated is not None  # noqa: S101
+    return Timestamps(created, updated, expires)
+
+
+def content_id(text: str, metadata: Mapping[str, Any]) -> str:
+    """The id of a document that has none: the same for equal text and metadata.
+
+    So a notebook cell that is run twice stores nothing twice.
+    """
+    encoded = encode(dict(sorted(metadata.items())))
+    digest = hashlib.sha256(f"{len(text)}:{text}{encoded}".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:CONTENT_ID_LENGTH]
+
+
+def to_filter(filter: FilterLike) -> Filter:
+    """Parse a filter argument.
+
+    Raises:
+        FilterError: It does not parse.
+    """
+    if callable(filter):
+        function = filter
+
+        def on_document(id: str, content: str, metadata: Mapping[str, Any]) -> bool:
+            return function(Document(id=id, page_content=content, metadata=dict(metadata)))
+
+        return Predicate(on_document)
+    return filters.parse(filter)
+
+
+def to_seconds(moment: datetime | float | None) -> float | None:
+    """A time as seconds since the epoch; a naive datetime is read as UTC.
+
+    Raises:
+        InvalidInputError: Neither a datetime nor a finite number.
+    """
+    if moment is None:
+        return None
+    if isinstance(moment, datetime):
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return aware.timestamp()
+    if isinstance(moment, bool) or not isinstance(moment, (int, float)):
+        msg = f"expires_at is a datetime or seconds since the epoch, got {moment!r}"
+        raise InvalidInputError(msg)
+    if not isfinite(moment):
+        raise InvalidInputError(f"expires_at must be finite, got {moment!r}")
+    return float(moment)
+
+
+def to_ids(ids: Iterable[str] | str) -> list[str]:
+    """Ids as a list; a bare string is one id, not one for each of its characters.
+
+    Raises:
+        InvalidInputError: An id is not a string.
+    """
+    listed = [ids] if isinstance(ids, str) else list(ids)
+    for id in listed:
+        if not isinstance(id, str):
+            raise InvalidInputError(f"ids are strings, got {id!r} ({type(id).__name__})")
+    return listed
+
+
+def to_count(name: str, value: object) -> int:
+    """A number of results as an int.
+
+    Raises:
+        InvalidInputError: Not a whole number.
+    """
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        msg = f"{name} must be an integer, got {value!r} ({type(value).__name__})"
+        raise InvalidInputError(msg) from None
+
+
+def to_records(
+    texts: Iterable[str],
+    metadatas: Iterable[Mapping[str, Any] | None] | None,
+    ids: Iterable[str | None] | str | None,
+    *,
+    stamp: Callable[[Mapping[str, Any]], dict[str, Any]] = dict,
+    id_factory: Callable[[], str] | None = None,
+    expires_at: float | None = None,
+) -> list[Record]:
+    """Check what is to be added, before anything is embedded.
+
+    Args:
+        texts: Read once; may be a generator.
+        metadatas: One for each text, or None.
+        ids: One for each text; an empty one is filled in.
+        stamp: Makes the metadata to store from those given.
+        id_factory: Makes missing ids; None for ids of the content.
+        expires_at: Seconds since the epoch.
+
+    Returns:
+        One record for each text, without vectors.
+
+    Raises:
+        InvalidInputError: Lengths differ, or a text, id or metadata cannot be stored.
+    """
+    if isinstance(texts, str):
+        raise InvalidInputError("texts is a list of strings, got one string; write [text]")
+    listed = list(texts)
+    for at, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise InvalidInputError(f"text {at} is a {type(text).__name__}, not a string")
+    given_metadata = _of_length("metadatas", metadatas, len(listed))
+    given_ids = _of_length("ids", [ids] if isinstance(ids, str) else ids, len(listed))
+    records = []
+    for text, metadata, id in zip(listed, given_metadata, given_ids, strict=True):
+        if id is not None and not isinstance(id, str):
+            raise InvalidInputError(f"ids are strings, got {id!r} ({type(id).__name__})")
+        kept = stamp(_without_results(metadata))
+        encode(kept)
+        made = id or (id_factory() if id_factory else content_id(text, kept))
+        records.append(Record(made, text, kept, expires_at=expires_at))
+    return records
+
+
+def _of_length(name: str, values: Iterable[Any] | None, length: int) -> list[Any]:
+    listed = [None] * length if values is None else list(values)
+    if len(listed) != length:
+        raise InvalidInputError(
+            f"{length} texts but {len(listed)} {name}; give one for each, or None"
+        )
+    return listed
+
+
+def _without_results(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, Mapping):
+        raise InvalidInputError(f"metadata must be a dict, got {metadata!r}")
+    return {key: value for key, value in metadata.items() if key not in RESULT_KEYS}
+
+
+def last_of_each(records: Sequence[Record]) -> list[Record]:
+    """One record for each id, the last one given, in the order of the ids."""
+    return list({record.id: record for record in records}.values())
+
+
+def missing_from(ids: Collection[str], records: Iterable[Record]) -> list[str]:
+    """Ids that none of the records has."""
+    found = {record.id for record in records}
+    return [id for id in ids if id not in found]

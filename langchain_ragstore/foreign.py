@@ -1,0 +1,96 @@
+"""Sources in vector stores of other packages, by what LangChain's interface offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from langchain_core.documents import Document
+from langchain_core.vectorstores import VectorStore
+
+from langchain_ragstore.errors import StorageError
+from langchain_ragstore.ingestion import IngestReport, chunk_id
+
+
+def replace_source(
+    store: VectorStore, source_id: str, documents: Sequence[Document]
+) -> IngestReport:
+    """Make these documents the only chunks of a source, as far as a store can.
+
+    Chunks left over from an earlier version are found by the `chunk_count` of its first
+    chunk. A foreign store has no transactions: an error in between leaves a part, which
+    the next run completes.
+
+    Raises:
+        StorageError: The store cannot get or delete by id.
+    """
+    with named_errors(store):
+        stored = store.get_by_ids(_first(source_id))
+        old = store.get_by_ids(_ids(source_id, documents, stored))
+        changed, stale, report = _compared(documents, old)
+        if changed:
+            store.add_documents(changed, ids=[document.id for document in changed])
+        if stale:
+            store.delete(stale)
+    return report
+
+
+async def areplace_source(
+    store: VectorStore, source_id: str, documents: Sequence[Document]
+) -> IngestReport:
+    """As `replace_source`, through the store's async methods."""
+    with named_errors(store):
+        stored = await store.aget_by_ids(_first(source_id))
+        old = await store.aget_by_ids(_ids(source_id, documents, stored))
+        changed, stale, report = _compared(documents, old)
+        if changed:
+            await store.aadd_documents(changed, ids=[document.id for document in changed])
+        if stale:
+            await store.adelete(stale)
+    return report
+
+
+@contextmanager
+def named_errors(store: VectorStore) -> Iterator[None]:
+    """Say which store cannot do what, instead of a bare `NotImplementedError`.
+
+    Raises:
+        StorageError: In place of `NotImplementedError`.
+    """
+    try:
+        yield
+    except NotImplementedError as error:
+        name = type(store).__name__
+        detail = f": {error}" if str(error) else ""
+        raise StorageError(f"{name} cannot do what the pipeline needs{detail}") from error
+
+
+def _first(source_id: str) -> list[str]:
+    return [chunk_id(source_id, 0)]
+
+
+def _ids(
+    source_id: str, documents: Sequence[Document], stored: Sequence[Document]
+) -> list[str]:
+    """Ids of the new chunks and of all that the source had."""
+    counts = [document.metadata.get("chunk_count", 1) for document in stored]
+    earlier = [chunk_id(source_id, at) for at in range(counts[0] if counts else 0)]
+    return list(dict.fromkeys([*(str(d.id) for d in documents), *earlier]))
+
+
+def _compared(
+    documents: Sequence[Document], old: Sequence[Document]
+) -> tuple[list[Document], list[str], IngestReport]:
+    known = {str(document.id): document for document in old}
+    wanted = {str(document.id): document for document in documents}
+    changed = [d for id, d in wanted.items() if id not in known or not _same(d, known[id])]
+    stale = [id for id in known if id not in wanted]
+    added = sum(str(document.id) not in known for document in changed)
+    report = IngestReport(
+        added, len(changed) - added, len(wanted) - len(changed), len(stale)
+    )
+    return changed, stale, report
+
+
+def _same(first: Document, second: Document) -> bool:
+    return (first.page_content, first.metadata) == (second.page_content, second.metadata)

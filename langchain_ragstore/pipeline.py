@@ -1,0 +1,354 @@
+"""From documents to answers: ingest, retrieve, and a chain, over any vector store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from operator import itemgetter
+from typing import Any, Final
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import BasePromptTemplate, ChatPromptTemplate
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import (
+    Runnable,
+    RunnableLambda,
+    RunnablePassthrough,
+    run_in_executor,
+)
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
+from langchain_text_splitters import TextSplitter
+from pydantic import ConfigDict
+from typing_extensions import override
+
+from langchain_ragstore import foreign
+from langchain_ragstore.config import DEFAULT_INGEST_BATCH, DEFAULT_K, LEAST_SIMILARITY
+from langchain_ragstore.documents import FilterLike, to_filter
+from langchain_ragstore.errors import EmbeddingMismatchError, InvalidInputError
+from langchain_ragstore.filters import both
+from langchain_ragstore.ingestion import IngestReport, by_source, to_chunks
+from langchain_ragstore.keywords import refuse_unknown
+from langchain_ragstore.vectorstores import BackendVectorStore, SQLiteVectorStore, relevance
+
+SEARCH_TYPES: Final = ("similarity",)
+
+_INSTRUCTION: Final = """\
+Answer the question from the context below, in the language of the question. If the \
+context does not hold the answer, say that you do not know.
+
+{context}"""
+
+_PROMPT: Final = ChatPromptTemplate.from_messages(
+    [
+        ("system", _INSTRUCTION),
+        ("placeholder", "{chat_history}"),
+        ("human", "{question}"),
+    ]
+)
+
+
+class RagPipeline:
+    """Ingest documents and find them again.
+
+    Args:
+        embedding: An embedding model; None for the store's.
+        store: Any LangChain vector store; None for one of this package in memory.
+        splitter: Cuts documents into chunks; None to keep them whole.
+
+    Raises:
+        EmbeddingMismatchError: `embedding` is not the store's.
+        InvalidInputError: Neither an embedding nor a store.
+
+    Example:
+        ```python
+        from langchain_ragstore import HashingEmbeddings, RagPipeline, make_document
+
+        pipeline = RagPipeline(HashingEmbeddings())
+        report = pipeline.ingest([make_document("a", "Green tea wants 80 °C water.")])
+        assert report.added == 1
+        ((document, score),) = pipeline.retrieve("How hot for tea?")
+        assert document.id == "a"
+        ```
+    """
+
+    def __init__(
+        self,
+        embedding: Embeddings | str | None = None,
+        store: VectorStore | None = None,
+        splitter: TextSplitter | None = None,
+        **unknown: Any,
+    ) -> None:
+        refuse_unknown("RagPipeline", unknown, ("embedding", "store", "splitter"))
+        if store is None and embedding is None:
+            raise InvalidInputError("RagPipeline needs an embedding or a store")
+        self.store = SQLiteVectorStore(embedding) if store is None else store
+        self.splitter = splitter
+        if store is not None and embedding is not None:
+            _check_same(embedding, store)
+
+    # --- ingesting -------------------------------------------------------------------
+
+    def ingest(
+        self, documents: Iterable[Document], *, batch_size: int = DEFAULT_INGEST_BATCH
+    ) -> IngestReport:
+        """Split, embed and store documents; a second time only what changed.
+
+        Each source (`Document.id`, else `metadata["source"]`, else the text's hash) is
+        written in one transaction: its new chunks come and those it no longer has go.
+        A text that is stored already is not embedded again.
+
+        Args:
+            documents: Any iterable, read once. Documents of one source are one source.
+            batch_size: Texts in one call of the embedder.
+
+        Returns:
+            How many chunks were added, updated, skipped and deleted.
+        """
+        report = IngestReport()
+        for source_id, group in by_source(_checked(documents)).items():
+            chunks = to_chunks(source_id, group, self.splitter)
+            if isinstance(self.store, BackendVectorStore):
+                report += self.store.replace_source(
+                    source_id, chunks, batch_size=batch_size
+                )
+            else:
+                report += foreign.replace_source(self.store, source_id, chunks)
+        return report
+
+    async def aingest(
+        self, documents: Iterable[Document], *, batch_size: int = DEFAULT_INGEST_BATCH
+    ) -> IngestReport:
+        """As `ingest`, awaiting the embedder."""
+        report = IngestReport()
+        for source_id, group in by_source(_checked(documents)).items():
+            chunks = await run_in_executor(None, to_chunks, source_id, group, self.splitter)
+            if isinstance(self.store, BackendVectorStore):
+                report += await self.store.areplace_source(
+                    source_id, chunks, batch_size=batch_size
+                )
+            else:
+                report += await foreign.areplace_source(self.store, source_id, chunks)
+        return report
+
+    # --- retrieving ------------------------------------------------------------------
+
+    def retrieve(
+        self,
+        query: str,
+        k: int = DEFAULT_K,
+        *,
+        search_type: str | None = None,
+        filter: FilterLike = None,
+    ) -> list[tuple[Document, float]]:
+        """Find the documents that fit a query.
+
+        Args:
+            query: A blank one finds nothing.
+            k: How many at most.
+            search_type: `"similarity"`, which None stands for, too.
+            filter: As the store takes it.
+
+        Returns:
+            Documents and scores, best first. Over this package's stores the score is
+            the cosine, and documents with none (≤ 1e-10) are left out; over others it
+            is their relevance.
+        """
+        if not _wanted(query, search_type):
+            return []
+        if isinstance(self.store, BackendVectorStore):
+            return _similar(self.store.similarity_search_with_score(query, k, filter))
+        keywords = {} if filter is None else {"filter": filter}
+        if isinstance(self.store, InMemoryVectorStore):  # it has cosines, no relevance
+            return _relevant(self.store.similarity_search_with_score(query, k, **keywords))
+        with foreign.named_errors(self.store):
+            return self.store.similarity_search_with_relevance_scores(query, k, **keywords)
+
+    async def aretrieve(
+        self,
+        query: str,
+        k: int = DEFAULT_K,
+        *,
+        search_type: str | None = None,
+        filter: FilterLike = None,
+    ) -> list[tuple[Document, float]]:
+        """As `retrieve`, awaiting the embedder."""
+        if not _wanted(query, search_type):
+            return []
+        if isinstance(self.store, BackendVectorStore):
+            return _similar(
+                await self.store.asimilarity_search_with_score(query, k, filter)
+            )
+        keywords = {} if filter is None else {"filter": filter}
+        if isinstance(self.store, InMemoryVectorStore):
+            return _relevant(
+                await self.store.asimilarity_search_with_score(query, k, **keywords)
+            )
+        with foreign.named_errors(self.store):
+            return await self.store.asimilarity_search_with_relevance_scores(
+                query, k, **keywords
+            )
+
+    def as_retriever(
+        self, *, k: int = DEFAULT_K, filter: FilterLike = None, **unknown: Any
+    ) -> PipelineRetriever:
+        """What `retrieve` finds, as a LangChain retriever.
+
+        Args:
+            k: How many documents.
+            filter: Bound; one given to `invoke` narrows it.
+            **unknown: None is read; any raises `TypeError`.
+        """
+        refuse_unknown("as_retriever", unknown, ("k", "filter"))
+        return PipelineRetriever(pipeline=self, k=k, filter=filter)
+
+    def as_chain(
+        self,
+        llm: Runnable[Any, Any],
+        prompt: BasePromptTemplate[Any] | str | None = None,
+        *,
+        k: int = DEFAULT_K,
+        filter: FilterLike = None,
+    ) -> Runnable[Any, dict[str, Any]]:
+        """A chain that answers questions from what is stored; it streams its tokens.
+
+        Args:
+            llm: A chat model or a language model.
+            prompt: With `{context}` and `{question}`, and if wanted a placeholder
+                `chat_history`; None for a short one.
+            k: How many documents the answer may use.
+            filter: Which documents it may use.
+
+        Returns:
+            A runnable. It takes the question as a string, or a dictionary with
+            `question` (or `input`) and, if wanted, `chat_history`. It gives `question`,
+            `context` (the documents) and `answer`.
+
+        Example:
+            ```python
+            from langchain_core.language_models import FakeListChatModel
+
+            from langchain_ragstore import HashingEmbeddings, RagPipeline, make_document
+
+            pipeline = RagPipeline(HashingEmbeddings())
+            pipeline.ingest([make_document("a", "Green tea wants 80 °C water.")])
+            chain = pipeline.as_chain(FakeListChatModel(responses=["At 80 °C."]))
+            assert chain.invoke("How hot for tea?")["answer"] == "At 80 °C."
+            ```
+        """
+        if isinstance(prompt, str):
+            prompt = ChatPromptTemplate.from_template(prompt)
+        filled = RunnableLambda(_prompt_input) | (prompt or _PROMPT)
+        documents = itemgetter("question") | self.as_retriever(k=k, filter=filter)
+        return (
+            RunnableLambda(_chain_input)
+            | RunnablePassthrough.assign(context=documents)
+            | RunnablePassthrough.assign(answer=filled | llm | StrOutputParser())
+        ).pick(["question", "context", "answer"])
+
+
+class PipelineRetriever(BaseRetriever):
+    """What `RagPipeline.as_retriever()` returns.
+
+    Attributes:
+        pipeline: What is asked.
+        k: How many documents; `invoke(query, k=...)` wins.
+        filter: Which documents; one given to `invoke` narrows it.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    pipeline: Any
+    k: int = DEFAULT_K
+    filter: Any = None
+
+    def _keywords(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        unknown = {key: None for key in given if key not in ("k", "filter")}
+        refuse_unknown("invoke", unknown, ("k", "filter"))
+        narrower = given.get("filter")
+        filter = self.filter if narrower is None else narrower
+        if self.filter is not None and narrower is not None:
+            filter = both(to_filter(self.filter), to_filter(narrower))
+        return {"k": given.get("k", self.k), "filter": filter}
+
+    @override
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        found = self.pipeline.retrieve(query, **self._keywords(kwargs))
+        return [document for document, _ in found]
+
+    @override
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        **kwargs: Any,
+    ) -> list[Document]:
+        found = await self.pipeline.aretrieve(query, **self._keywords(kwargs))
+        return [document for document, _ in found]
+
+
+def _check_same(embedding: Embeddings | str, store: VectorStore) -> None:
+    known = store.embeddings
+    if known is not embedding and known != embedding:
+        raise EmbeddingMismatchError(
+            f"the store embeds with {known!r}, the pipeline was given {embedding!r}; "
+            "pass embedding=None to use the store's"
+        )
+
+
+def _checked(documents: Iterable[Document]) -> list[Document]:
+    if isinstance(documents, Document):
+        raise InvalidInputError("ingest() takes an iterable of documents: write [document]")
+    listed = list(documents)
+    for at, document in enumerate(listed):
+        if not isinstance(document, Document):
+            raise InvalidInputError(f"document {at} is a {type(document).__name__}")
+    return listed
+
+
+def _wanted(query: str, search_type: str | None) -> bool:
+    if search_type not in (None, *SEARCH_TYPES):
+        raise InvalidInputError(
+            f"search_type is one of {SEARCH_TYPES}, got {search_type!r}"
+        )
+    if not isinstance(query, str):
+        raise InvalidInputError(f"a query is a string, got {type(query).__name__}")
+    return bool(query.strip())
+
+
+def _similar(found: list[tuple[Document, float]]) -> list[tuple[Document, float]]:
+    return [(document, score) for document, score in found if score > LEAST_SIMILARITY]
+
+
+def _relevant(found: list[tuple[Document, float]]) -> list[tuple[Document, float]]:
+    return [(document, relevance(score)) for document, score in found]
+
+
+def _chain_input(given: Any) -> dict[str, Any]:
+    if isinstance(given, str):
+        return {"question": given, "chat_history": []}
+    if isinstance(given, Mapping):
+        question = given.get("question", given.get("input"))
+        if isinstance(question, str):
+            return {"question": question, "chat_history": given.get("chat_history") or []}
+    raise InvalidInputError(
+        "the chain takes a question as a string, or a dict with 'question' (or 'input') "
+        f"and optionally 'chat_history'; got {given!r}"
+    )
+
+
+def _prompt_input(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What the prompt is filled with: the documents as numbered, attributed text."""
+    blocks = []
+    for number, document in enumerate(state["context"], start=1):
+        source = document.metadata.get("source") or document.metadata.get("source_id")
+        name = f" {source}" if source else ""
+        blocks.append(f"[{number}]{name}\n{document.page_content}")
+    return {**state, "context": "\n\n".join(blocks)}

@@ -1,0 +1,391 @@
+"""The vector store: LangChain's surface over a storage engine."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Self
+
+import numpy as np
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.runnables import run_in_executor
+from typing_extensions import override
+
+from langchain_ragstore.config import (
+    DEFAULT_COLLECTION,
+    DEFAULT_FETCH_K,
+    DEFAULT_K,
+    DEFAULT_LAMBDA_MULT,
+)
+from langchain_ragstore.document_store import ADD_KEYWORDS, DocumentStore
+from langchain_ragstore.documents import (
+    FilterLike,
+    to_count,
+    to_document,
+    to_filter,
+)
+from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.filters import both
+from langchain_ragstore.keywords import refuse_unknown
+from langchain_ragstore.model import Hit
+from langchain_ragstore.retrieval.diversify import maximal_marginal_relevance
+from langchain_ragstore.retrievers import StoreRetriever
+from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
+from langchain_ragstore.vectors.arrays import unit_vector
+
+SEARCH_KEYWORDS: Final = ("k", "filter", "score_threshold")
+MMR_KEYWORDS: Final = ("k", "fetch_k", "lambda_mult", "filter", "score_threshold")
+
+
+class BackendVectorStore(DocumentStore):
+    """LangChain's vector store over any `Backend`; see `SQLiteVectorStore`."""
+
+    # --- searching -------------------------------------------------------------
+
+    @override
+    def similarity_search(
+        self, query: str, k: int = DEFAULT_K, filter: FilterLike = None, **kwargs: Any
+    ) -> list[Document]:
+        """The `k` documents most similar to a text.
+
+        Args:
+            query: Embedded as a query.
+            k: How many; none for 0 or less.
+            filter: A dictionary (`{"lang": "ja", "page": {"$gte": 3}}`), a function of a
+                document, or None. If n documents match, min(k, n) come back.
+            **kwargs: `score_threshold`: the least relevance (cosine, at least 0).
+
+        Returns:
+            The most similar first; equal ones by id.
+        """
+        return _documents(self.similarity_search_with_score(query, k, filter, **kwargs))
+
+    @override
+    async def asimilarity_search(
+        self, query: str, k: int = DEFAULT_K, filter: FilterLike = None, **kwargs: Any
+    ) -> list[Document]:
+        """As `similarity_search`, awaiting the embedder."""
+        return _documents(
+            await self.asimilarity_search_with_score(query, k, filter, **kwargs)
+        )
+
+    @override
+    def similarity_search_with_score(
+        self,
+        query: str,
+        k: int = DEFAULT_K,
+        filter: FilterLike = None,
+        **kwargs: Any,
+    ) -> list[tuple[Document, float]]:
+        """As `similarity_search`, each document with its cosine in [-1, 1]."""
+        vector = self._embedder.embed_query(query)
+        return self.similarity_search_with_score_by_vector(vector, k, filter, **kwargs)
+
+    @override
+    async def asimilarity_search_with_score(
+        self,
+        query: str,
+        k: int = DEFAULT_K,
+        filter: FilterLike = None,
+        **kwargs: Any,
+    ) -> list[tuple[Document, float]]:
+        """As `similarity_search_with_score`, awaiting the embedder."""
+        vector = await self._embedder.aembed_query(query)
+        return await self.asimilarity_search_with_score_by_vector(
+            vector, k, filter, **kwargs
+        )
+
+    @override
+    def similarity_search_by_vector(
+        self,
+        embedding: Sequence[float],
+        k: int = DEFAULT_K,
+        filter: FilterLike = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """As `similarity_search`, for a query that is already embedded."""
+        return _documents(
+            self.similarity_search_with_score_by_vector(embedding, k, filter, **kwargs)
+        )
+
+    def similarity_search_with_score_by_vector(
+        self,
+        embedding: Sequence[float],
+        k: int = DEFAULT_K,
+        filter: FilterLike = None,
+        **kwargs: Any,
+    ) -> list[tuple[Document, float]]:
+        """As `similarity_search_with_score`, for a query that is already embedded."""
+        hits = self._nearest(embedding, k, filter, kwargs)
+        return [(to_document(hit.record), hit.score) for hit in hits]
+
+    async def asimilarity_search_with_score_by_vector(
+        self,
+        embedding: Sequence[float],
+        k: int = DEFAULT_K,
+        filter: FilterLike = None,
+        **kwargs: Any,
+    ) -> list[tuple[Document, float]]:
+        """As `similarity_search_with_score_by_vector`, off the event loop."""
+        return await run_in_executor(
+            None,
+            self.similarity_search_with_score_by_vector,
+            embedding,
+            k,
+            filter,
+            **kwargs,
+        )
+
+    def _nearest(
+        self,
+        embedding: Sequence[float],
+        k: int,
+        filter: FilterLike,
+        keywords: Mapping[str, Any],
+        *,
+        vectors: bool = False,
+    ) -> list[Hit]:
+        unknown = {key: None for key in keywords if key != "score_threshold"}
+        refuse_unknown("similarity_search", unknown, SEARCH_KEYWORDS)
+        threshold = _threshold(keywords.get("score_threshold"))
+        where = both(self._scope.where, to_filter(filter))
+        number = to_count("k", k)
+        vector = unit_vector(embedding)
+        if not vector.any():
+            return []  # a zero vector is similar to nothing
+        hits = self._backend.dense(
+            self.collection_name, vector, number, where=where, vectors=vectors
+        )
+        if threshold is None:
+            return hits
+        return [hit for hit in hits if relevance(hit.score) >= threshold]
+
+    @override
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return relevance
+
+    @override
+    def max_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = DEFAULT_K,
+        fetch_k: int = DEFAULT_FETCH_K,
+        lambda_mult: float = DEFAULT_LAMBDA_MULT,
+        filter: FilterLike = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """`k` documents that are similar to a text but not all to each other.
+
+        Args:
+            query: Embedded as a query.
+            k: How many.
+            fetch_k: Candidates to choose from; at least `k` are taken.
+            lambda_mult: 1 for relevance alone, 0 for diversity alone.
+            filter: As in `similarity_search`.
+            **kwargs: `score_threshold`, as in `similarity_search`.
+
+        Returns:
+            In the order of choice.
+        """
+        return self.max_marginal_relevance_search_by_vector(
+            self._embedder.embed_query(query), k, fetch_k, lambda_mult, filter, **kwargs
+        )
+
+    @override
+    async def amax_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = DEFAULT_K,
+        fetch_k: int = DEFAULT_FETCH_K,
+        lambda_mult: float = DEFAULT_LAMBDA_MULT,
+        filter: FilterLike = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """As `max_marginal_relevance_search`, awaiting the embedder."""
+        vector = await self._embedder.aembed_query(query)
+        return await run_in_executor(
+            None,
+            self.max_marginal_relevance_search_by_vector,
+            vector,
+            k,
+            fetch_k,
+            lambda_mult,
+            filter,
+            **kwargs,
+        )
+
+    @override
+    def max_marginal_relevance_search_by_vector(
+        self,
+        embedding: Sequence[float],
+        k: int = DEFAULT_K,
+        fetch_k: int = DEFAULT_FETCH_K,
+        lambda_mult: float = DEFAULT_LAMBDA_MULT,
+        filter: FilterLike = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """As `max_marginal_relevance_search`, for a query that is already embedded."""
+        unknown = {key: None for key in kwargs if key not in MMR_KEYWORDS}
+        refuse_unknown("max_marginal_relevance_search", unknown, MMR_KEYWORDS)
+        if not 0 <= lambda_mult <= 1:
+            raise InvalidInputError(f"lambda_mult must be in [0, 1], got {lambda_mult!r}")
+        number = to_count("k", k)
+        candidates = max(number, to_count("fetch_k", fetch_k)) if number > 0 else 0
+        hits = self._nearest(embedding, candidates, filter, kwargs, vectors=True)
+        if not hits:
+            return []
+        matrix = np.stack(
+            [hit.record.vector for hit in hits if hit.record.vector is not None]
+        )
+        chosen = maximal_marginal_relevance(
+            unit_vector(embedding), matrix, number, lambda_mult
+        )
+        return [to_document(hits[place].record) for place in chosen]
+
+    @override
+    def as_retriever(self, **kwargs: Any) -> StoreRetriever:
+        """A retriever over this store.
+
+        Args:
+            **kwargs: `search_type` (`"similarity"`, `"similarity_score_threshold"`,
+                `"mmr"`), `search_kwargs` (`k`, `filter`, `score_threshold`, `fetch_k`,
+                `lambda_mult`), `k`, and LangChain's `tags`, `metadata`, `name`.
+
+        Returns:
+            A retriever whose filter a caller can narrow but not widen.
+
+        Raises:
+            TypeError: A keyword that nothing reads.
+        """
+        known = ("search_type", "search_kwargs", "k", "tags", "metadata", "name")
+        unknown = {key: None for key in kwargs if key not in known}
+        refuse_unknown("as_retriever", unknown, (*known, "search_kwargs={'filter': ...}"))
+        tags = [*(kwargs.pop("tags", None) or []), *self._get_retriever_tags()]
+        return StoreRetriever(vectorstore=self, tags=tags, **kwargs)
+
+
+def relevance(cosine: float) -> float:
+    """A cosine as LangChain's relevance in [0, 1]: opposite counts as unrelated."""
+    return min(1.0, max(0.0, cosine))
+
+
+def _documents(scored: Iterable[tuple[Document, float]]) -> list[Document]:
+    return [document for document, _ in scored]
+
+
+def _threshold(value: Any) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InvalidInputError(f"score_threshold must be a number, got {value!r}")
+    return float(value)
+
+
+class SQLiteVectorStore(BackendVectorStore):
+    """Documents and their vectors in one SQLite file, searched exactly.
+
+    Any number of threads and processes may use the file at once; each sees what the
+    others have written at its next search.
+
+    Args:
+        embedding: An `Embeddings`, a `"provider:model"` string for LangChain's
+            `init_embeddings`, or None (then vectors come with `add_embeddings`).
+        path: The file, made if absent; `":memory:"` for a store that vanishes with its
+            process.
+        collection_name: Collections of one file do not see each other.
+        read_only: Refuse every write; the file must exist.
+        id_factory: Makes the ids of documents that have none; None for ids that are a
+            hash of text and metadata.
+        clock: Seconds since the epoch; decides what has expired.
+        **unknown: None is read; any raises `TypeError` with a guess at what was meant.
+
+    Raises:
+        InvalidInputError: The path cannot be a database's.
+        StorageError: The file cannot be opened; see its children.
+
+    Example:
+        ```python
+        from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
+
+        with SQLiteVectorStore(HashingEmbeddings(), "kb.db") as store:
+            store.add_texts(
+                ["The library charges late fees.", "退款将在七个工作日内到账。"],
+                [{"lang": "en"}, {"lang": "zh"}],
+            )
+            (found,) = store.similarity_search("退款", k=1, filter={"lang": "zh"})
+        assert found.page_content == "退款将在七个工作日内到账。"
+        ```
+    """
+
+    def __init__(
+        self,
+        embedding: Embeddings | str | None = None,
+        path: str | os.PathLike[str] = ":memory:",
+        *,
+        collection_name: str = DEFAULT_COLLECTION,
+        read_only: bool = False,
+        id_factory: Callable[[], str] | None = None,
+        clock: Callable[[], float] = time.time,
+        **unknown: Any,
+    ) -> None:
+        refuse_unknown(type(self).__name__, unknown, CONSTRUCTOR_KEYWORDS)
+        super().__init__(
+            SQLiteBackend(path, read_only=read_only, clock=clock),
+            embedding,
+            collection_name=collection_name,
+            id_factory=id_factory,
+        )
+
+    @classmethod
+    @override
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        embedding: Embeddings | str | None,
+        metadatas: Iterable[Mapping[str, Any] | None] | None = None,
+        *,
+        ids: Iterable[str | None] | str | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Open a store and add texts to it.
+
+        Args:
+            texts: Any iterable.
+            embedding: As in the constructor.
+            metadatas: One for each text.
+            ids: One for each text.
+            **kwargs: Keywords of the constructor and of `add_texts`.
+        """
+        adding = {key: kwargs.pop(key) for key in ADD_KEYWORDS if key in kwargs}
+        store = cls(embedding, **kwargs)
+        store.add_texts(texts, metadatas, ids=ids, **adding)
+        return store
+
+    @classmethod
+    @override
+    async def afrom_texts(
+        cls,
+        texts: Iterable[str],
+        embedding: Embeddings | str | None,
+        metadatas: Iterable[Mapping[str, Any] | None] | None = None,
+        *,
+        ids: Iterable[str | None] | str | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """As `from_texts`, awaiting the embedder."""
+        adding = {key: kwargs.pop(key) for key in ADD_KEYWORDS if key in kwargs}
+        store = await run_in_executor(None, lambda: cls(embedding, **kwargs))
+        await store.aadd_texts(texts, metadatas, ids=ids, **adding)
+        return store
+
+
+CONSTRUCTOR_KEYWORDS: Final = (
+    "embedding",
+    "path",
+    "collection_name",
+    "read_only",
+    "id_factory",
+    "clock",
+)
