@@ -43,14 +43,6 @@ context does not hold the answer, say that you do not know.
 
 {context}"""
 
-_PROMPT: Final = ChatPromptTemplate.from_messages(
-    [
-        ("system", _INSTRUCTION),
-        ("placeholder", "{chat_history}"),
-        ("human", "{question}"),
-    ]
-)
-
 
 class RagPipeline:
     """Ingest documents and find them again.
@@ -242,7 +234,7 @@ class RagPipeline:
         """
         if isinstance(prompt, str):
             prompt = ChatPromptTemplate.from_template(prompt)
-        filled = RunnableLambda(_prompt_input) | (prompt or _PROMPT)
+        filled = RunnableLambda(_prompt_input) | (prompt or _default_prompt())
         documents = itemgetter("question") | self.as_retriever(k=k, filter=filter)
         return (
             RunnableLambda(_chain_input)
@@ -329,6 +321,16 @@ def _similar(found: list[tuple[Document, float]]) -> list[tuple[Document, float]
 
 def _relevant(found: list[tuple[Document, float]]) -> list[tuple[Document, float]]:
     return [(document, relevance(score)) for document, score in found]
+
+
+def _default_prompt() -> BasePromptTemplate[Any]:
+    return ChatPromptTemplate.from_messages(
+        [
+            ("system", _INSTRUCTION),
+            ("placeholder", "{chat_history}"),
+            ("human", "{question}"),
+        ]
+    )
 
 
 def _chain_input(given: Any) -> dict[str, Any]:

@@ -1,0 +1,319 @@
+r"""Terms: what a text is found by, for the text index and for hashed embeddings.
+
+Text is normalised (NFKC and case folding), then read as *words* of alphabetic scripts
+and as *stretches* of scripts that put no blanks between words (Chinese, Japanese,
+Korean, Thai, Lao, Khmer, Burmese). Words become terms, compounds such as
+`state-of-the-art` whole and in parts; stretches become overlapping pairs of characters.
+
+Everything is a pure function of its arguments, runs in time linear in the text, and
+takes any `str`, lone surrogates and NUL included.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache, lru_cache, partial
+from itertools import chain
+from typing import Final
+
+_WINDOW: Final = 1024
+"""Characters normalised at a time; see `normalize`."""
+
+_STEM_CACHE: Final = 1 << 16
+"""Stems remembered: more than the words of a large corpus that occur again and again."""
+
+_UNSPACED: Final = (
+    "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u303b"  # Han: 々〆〇, numerals, repeats
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\U0001aff0-\U0001b16f"  # kana
+    "\u3105-\u312f\u31a0-\u31bf"  # Bopomofo
+    "\u1100-\u11ff\u3131-\u318e\ua960-\ua97f\uac00-\ud7ff"  # Hangul
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u0edc-\u0edf"  # Thai, Lao
+    "\u1000-\u103f\u1050-\u109f\u1780-\u17d3"  # Burmese, Khmer
+)
+"""Regex class of the scripts that are read in pairs of characters. Korean does put
+blanks, but around phrases whose endings vary; pairs find the stem within them."""
+
+_ASTRAL_LETTERS: Final = "\U00010000-\U0001afef\U0001b170-\U0001efff"
+"""Beyond the basic plane, everything below the emoji counts as a letter: looking each
+character up would cost more than the few symbols among them do harm."""
+
+_NEVER_COMBINING: Final = "\\x00-\\x7f\u3001-\u3002\u3041-\u3096\u4e00-\u9fff"
+"""Regex class of some characters that never combine with what precedes them."""
+
+_SEGMENT: Final = re.compile(
+    f".{{1,{_WINDOW}}}[^{_NEVER_COMBINING}]{{0,{_WINDOW}}}", re.DOTALL
+)
+
+_JOINERS: Final = "-._'&\u2019"
+"""Regex class of what holds a compound together when it stands alone between letters."""
+
+_CLOSERS: Final = r"(?:\+\+|\#)?"
+"""What may close a word: C++, F#."""
+
+_ASCII_WORDS: Final = re.compile(f"[a-z0-9]+(?:[{_JOINERS}][a-z0-9]+)*{_CLOSERS}")
+
+_PART_BREAKS: Final = re.compile(f"[{_JOINERS}+#]+")
+
+
+def normalize(text: str) -> str:
+    r"""Fold what readers take for the same: width, ligatures, case, composition.
+
+    NFKC, case folding, and NFKC again, since folding can undo composition (Unicode
+    Standard, section 3.13, toNFKC_Casefold). Long texts are normalised in windows that
+    end where nothing combines across: `unicodedata` sorts combining marks in quadratic
+    time, and a long text of marks alone would otherwise hold a processor for minutes.
+
+    Args:
+        text: Any string.
+
+    Returns:
+        The folded text.
+
+    Example:
+        >>> normalize("Ｃａｆe\u0301 Straße")
+        'café strasse'
+    """
+    if text.isascii():
+        return text.lower()
+    if len(text) <= _WINDOW:
+        return _fold(text)
+    return "".join(map(_fold, _SEGMENT.findall(text)))
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def runs(normalized: str) -> tuple[list[str], list[str]]:
+    """Read normalised text as words and as stretches without blanks.
+
+    Args:
+        normalized: The result of `normalize`.
+
+    Returns:
+        The words and the stretches, each in the order of the text. A word keeps a single
+        `-`, `.`, `_`, `'` or `&` between letters or digits, and a closing `++` or `#`.
+
+    Example:
+        >>> runs("重跑gen-itgc后")
+        (['gen-itgc'], ['重跑', '后'])
+    """
+    if normalized.isascii():
+        return _ASCII_WORDS.findall(normalized), []
+    found = _any_runs().findall(normalized)
+    return [word for word, _ in found if word], [run for _, run in found if run]
+
+
+@cache
+def _any_runs() -> re.Pattern[str]:
+    r"""Build the pattern of `runs`: one group for words, one for stretches.
+
+    `\w` lacks the combining marks with which Indic and Semitic scripts write vowels, and
+    subtracting the unspaced scripts from it by look-ahead is 20 times slower than one
+    explicit class. The class is built at first use: it takes 50 ms.
+    """
+    letters = [
+        code
+        for code in range(ord("0"), 0x10000)
+        if _continues_word(chr(code)) and not is_unspaced(chr(code))
+    ]
+    letter = f"[{_char_ranges(letters)}{_ASTRAL_LETTERS}]"
+    word = f"{letter}+(?:[{_JOINERS}]{letter}+)*{_CLOSERS}"
+    return re.compile(f"({word})|([{_UNSPACED}]+)")
+
+
+def _continues_word(char: str) -> bool:
+    return char.isalnum() or unicodedata.category(char) in ("Mn", "Mc")
+
+
+def _char_ranges(codes: Iterable[int]) -> str:
+    """Write ascending code points as the inside of a regex class."""
+    ranges: list[tuple[int, int]] = []
+    for code in codes:
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1] = (ranges[-1][0], code)
+        else:
+            ranges.append((code, code))
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+
+
+def is_unspaced(term: str) -> bool:
+    """Tell whether a term comes from a stretch without blanks, not from a word."""
+    return _UNSPACED_CHAR.match(term) is not None
+
+
+_UNSPACED_CHAR: Final = re.compile(f"[{_UNSPACED}]")
+
+
+def is_compound(term: str) -> bool:
+    """Tell whether a term is a whole that also has parts: `node.js`, `c++`."""
+    return _PART_BREAKS.search(term) is not None
+
+
+def word_terms(word: str, *, stemming: bool = True) -> list[str]:
+    """Return the terms of one word: the whole, and the parts of a compound.
+
+    Letters that an apostrophe cuts off (`user's`, `l'heure`) are no parts.
+
+    Args:
+        word: A normalised word, as `runs` gives it.
+        stemming: Whether English endings are taken off plain words.
+
+    Returns:
+        The whole first, then its parts in order.
+
+    Example:
+        >>> word_terms("state-of-the-art", stemming=False)
+        ['state-of-the-art', 'state', 'of', 'the', 'art']
+        >>> word_terms("c++"), word_terms("chapters")
+        (['c++', 'c'], ['chapter'])
+    """
+    if word.isalnum():
+        return [stem(word)] if stemming else [word]
+    whole = word.replace("\u2019", "'")
+    parts = [part for part in _PART_BREAKS.split(whole) if part]
+    if "'" in whole:
+        parts = [part for part in parts if len(part) > 1]
+    if stemming:
+        parts = [stem(part) for part in parts]
+    # A word with combining marks is not alphanumeric, yet has no parts.
+    return [whole, *parts] if parts != [whole] else parts
+
+
+def stretch_terms(stretch: str, *, singles: bool = False) -> list[str]:
+    """Return the overlapping pairs of characters of a stretch without blanks.
+
+    Args:
+        stretch: Characters of unspaced scripts, as `runs` gives them.
+        singles: Whether to add each single character, after the pairs.
+
+    Returns:
+        The pairs in order; a stretch of one character is its own term.
+
+    Example:
+        >>> stretch_terms("東京都"), stretch_terms("雪")
+        (['東京', '京都'], ['雪'])
+    """
+    if len(stretch) == 1:
+        return [stretch]
+    pairs = list(map(operator.add, stretch, stretch[1:]))
+    return [*pairs, *stretch] if singles else pairs
+
+
+def term_counts(text: str, *, stemming: bool = True, singles: bool = False) -> Counter[str]:
+    """Count the terms of a text.
+
+    Args:
+        text: Any string.
+        stemming: Whether English endings are taken off plain words.
+        singles: Whether single characters of unspaced scripts are terms beside pairs.
+
+    Returns:
+        How often each term occurs; the order of the keys is without meaning.
+
+    Example:
+        >>> term_counts("Two cats, one cat: 猫")["cat"]
+        2
+    """
+    words, stretches = runs(normalize(text))
+    parts = map(partial(stretch_terms, singles=singles), stretches)
+    counts = Counter(chain.from_iterable(parts))
+    # Distinct words are far fewer than words; each is taken apart once.
+    for word, count in Counter(words).items():
+        for term in word_terms(word, stemming=stemming):
+            counts[term] += count
+    return counts
+
+
+def terms(text: str, *, stemming: bool = True, singles: bool = False) -> list[str]:
+    """Return the distinct terms of a text, sorted by code point.
+
+    Args:
+        text: Any string.
+        stemming: As for `term_counts`.
+        singles: As for `term_counts`.
+
+    Returns:
+        The keys of `term_counts`, sorted.
+
+    Example:
+        >>> terms("Node.js 入门", stemming=False)
+        ['js', 'node', 'node.js', '入门']
+    """
+    return sorted(term_counts(text, stemming=stemming, singles=singles))
+
+
+def stem(word: str) -> str:
+    """Take a plural s, -ed, -ing, and a final e off an English word.
+
+    A light rule of our own: it does not aim at the dictionary form, but at one form
+    for the inflections of a word. At least two letters with a vowel remain.
+
+    Args:
+        word: A normalised word; anything but ASCII letters comes back as it is.
+
+    Returns:
+        The stem, of at least two letters.
+
+    Example:
+        >>> [stem(word) for word in ("study", "studies", "studied", "studying")]
+        ['studi', 'studi', 'studi', 'studi']
+        >>> [stem(word) for word in ("run", "running", "thing", "process")]
+        ['run', 'run', 'thing', 'process']
+    """
+    if _SHORTEST_STEM < len(word) <= _LONGEST_ENGLISH and word.isascii() and word.isalpha():
+        return _stem(word)
+    return word
+
+
+@lru_cache(maxsize=_STEM_CACHE)
+def _stem(word: str) -> str:
+    word = _without_plural(word)
+    for ending in ("ing", "ed"):
+        rest = word.removesuffix(ending)
+        if rest != word and _is_stem(rest) and not word.endswith("eed"):
+            word = _without_doubling(rest)
+            break
+    if word.endswith("e") and _is_stem(word[:-1]):
+        word = word[:-1]
+    if word.endswith("y") and len(word) > _SHORTEST_STEM and word[-2] not in _VOWELS:
+        word = word[:-1] + "i"
+    return word
+
+
+_VOWELS: Final = frozenset("aeiouy")
+
+_SHORTEST_STEM: Final = 2
+"""Letters that remain at least, so that "used" meets "use" and "red" stays whole."""
+
+_LONGEST_ENGLISH: Final = 45
+"""Letters of the longest word in English dictionaries; what is longer is data, and
+would fill the cache."""
+
+_SHORTEST_PLURAL: Final = 4
+"""Letters of the shortest word whose s is taken for a plural: "cats", but not "gas"."""
+
+
+def _is_stem(rest: str) -> bool:
+    return len(rest) >= _SHORTEST_STEM and not _VOWELS.isdisjoint(rest)
+
+
+def _without_plural(word: str) -> str:
+    if len(word) < _SHORTEST_PLURAL or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies"):
+        return word[:-2]
+    return word.removesuffix("s")
+
+
+def _without_doubling(rest: str) -> str:
+    """Undo the doubling before an ending: "stopped", but not "called" or "missed"."""
+    doubled = len(rest) > _SHORTEST_STEM and rest[-1] == rest[-2]
+    return (
+        rest[:-1] if doubled and rest[-1] not in "lsz" and rest[-1] not in _VOWELS else rest
+    )
