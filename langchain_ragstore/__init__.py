@@ -21,9 +21,11 @@ from langchain_ragstore.errors import (
 from langchain_ragstore.ingestion import IngestReport
 from langchain_ragstore.pipeline import RagPipeline
 from langchain_ragstore.structured_query import StructuredQueryTranslator
+from langchain_ragstore.text_splitters import CJKRecursiveTextSplitter
 from langchain_ragstore.vectorstores import SQLiteVectorStore
 
 __all__ = [
+    "CJKRecursiveTextSplitter",
     "CorruptStoreError",
     "DimensionMismatchError",
     "EmbeddingMismatchError",

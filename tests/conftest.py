@@ -1,0 +1,31 @@
+"""Set-up shared by all tests: another SQLite library on request, Hypothesis profiles."""
+
+import os
+import sys
+
+from hypothesis import HealthCheck, settings
+
+OTHER_SQLITE = os.environ.get("RAGSTORE_TEST_SQLITE")
+
+if OTHER_SQLITE:
+    sys.path.insert(0, OTHER_SQLITE)
+    import pysqlite3
+    import pysqlite3.dbapi2
+
+    sys.modules["sqlite3"] = pysqlite3
+    sys.modules["sqlite3.dbapi2"] = pysqlite3.dbapi2
+
+settings.register_profile(
+    "fast",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.register_profile("thorough", settings.get_profile("fast"), max_examples=1_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+def pytest_report_header() -> str:
+    import sqlite3
+
+    return f"SQLite {sqlite3.sqlite_version}"
