@@ -20,6 +20,11 @@ _JOINABLE: Final = re.compile(
 )
 
 
+def is_simple(text: str) -> bool:
+    """Whether every code point of a text is surely a cluster of its own."""
+    return _JOINABLE.search(text) is None
+
+
 def floor(text: str, place: int, lowest: int) -> int:
     """The last cluster border at or before a position.
 

@@ -98,6 +98,7 @@ def _cuts(
     text: str, classes: Sequence[Breaks], measure: Measure
 ) -> tuple[list[int], list[tuple[int, int]]]:
     """All cuts, and the stretches between two of them that are too long."""
+    simple = graphemes.is_simple(text)
     long = [(0, len(text))]
     cuts = [0, len(text)]
     for breaks in classes:
@@ -105,7 +106,7 @@ def _cuts(
         for start, end in long:
             before = start
             for place in breaks(text, start, end):
-                if not graphemes.is_border(text, place, before):
+                if not simple and not graphemes.is_border(text, place, before):
                     continue  # a mark that the next code point joins is no end
                 cuts.append(place)
                 if not measure.fits(before, place):
