@@ -50,6 +50,8 @@ def kind(value: object) -> str:
 
 def is_number(value: object) -> bool:
     """Whether a value is a number that can be compared, which NaN is not."""
+    if isinstance(value, Decimal):
+        return not value.is_nan()  # a signalling NaN may not even be compared
     return kind(value) == "number" and value == value  # noqa: PLR0124
 
 

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any, Final
 
 from langchain_ragstore.errors import InvalidInputError
-from langchain_ragstore.filters import ORDERED, Field, kind, order_value
+from langchain_ragstore.filters import ORDERED, Field, is_number, kind, order_value
 from langchain_ragstore.model import Record
 
 COLUMNS: Final = ("created_at", "updated_at", "expires_at")
@@ -64,9 +64,11 @@ def _rank(record: Record, key: str | Field) -> tuple[int, Any] | None:
         time = getattr(record, key)
         return None if time is None else (0, time)
     found, value = key.find(record.id, record.content, record.metadata)
-    if not found or value != value:  # noqa: PLR0124 - NaN has no place
+    if not found:
         return None
     name = kind(value)
+    if name == "number" and not is_number(value):
+        return None  # NaN has no place
     if name == "bool":
         return _KINDS.index(name), value
     if name not in ORDERED:

@@ -1,0 +1,156 @@
+"""The SQLite engine, opened twice on one file, does what the oracle does, step by step."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from strategies import clashing, filters
+
+from langchain_ragstore.errors import DimensionMismatchError
+from langchain_ragstore.filters import EVERYTHING, parse
+from langchain_ragstore.model import Record
+from langchain_ragstore.storage.memory import MemoryBackend
+from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
+from langchain_ragstore.vectors.arrays import unit_matrix
+
+collections = st.sampled_from(["one", "two"])
+ids = st.sampled_from(["a", "b", "c", "d", "e\x00"])
+vectors = st.one_of(
+    st.none(),
+    st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), min_size=3, max_size=3),
+)
+wrong_vectors = st.just([1.0, 1.0])
+metadatas = st.dictionaries(st.sampled_from(["a", "b"]), clashing, max_size=2)
+expiries = st.sampled_from([None, None, 5.0, 20.0])
+
+
+def unit(vector):
+    return None if vector is None else unit_matrix([vector])[0]
+
+
+records = st.builds(
+    lambda id, text, metadata, vector, expiry: Record(
+        id, text, metadata, unit(vector), expires_at=expiry
+    ),
+    ids,
+    st.sampled_from(["x", "y\ud800", ""]),
+    metadatas,
+    st.one_of(vectors, vectors, vectors, wrong_vectors),
+    expiries,
+)
+batches = st.lists(records, max_size=4, unique_by=lambda record: record.id)
+
+
+def outcome(action):
+    """What an action returns, or the class of the error it raises."""
+    try:
+        return action()
+    except DimensionMismatchError as error:
+        return type(error)
+
+
+def facts(record):
+    vector = None if record.vector is None else record.vector.tobytes()
+    metadata = repr(dict(record.metadata))
+    times = (record.created_at, record.updated_at, record.expires_at)
+    return record.id, record.content, metadata, vector, times
+
+
+class Engines(RuleBasedStateMachine):
+    @initialize()
+    def open(self):
+        self.now = 0.0
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = str(Path(self.folder.name) / "rag.db")
+        self.oracle = MemoryBackend(clock=self.clock)
+        self.engines = [SQLiteBackend(self.path, clock=self.clock) for _ in range(2)]
+
+    def clock(self):
+        return self.now
+
+    def both(self, which, action):
+        expected = outcome(lambda: action(self.oracle))
+        assert outcome(lambda: action(self.engines[which])) == expected
+
+    writers = st.integers(0, 1)
+
+    @rule(which=writers, name=collections, batch=batches, remove=st.lists(ids, max_size=2))
+    def upsert(self, which, name, batch, remove):
+        self.both(which, lambda engine: engine.upsert(name, batch, remove=remove))
+
+    @rule(which=writers, name=collections, chosen=st.lists(ids, max_size=3), filter=filters)
+    def delete(self, which, name, chosen, filter):
+        where = parse(filter)
+        self.both(
+            which, lambda engine: engine.delete(name, ids=chosen or None, where=where)
+        )
+
+    @rule(which=writers, name=collections)
+    def delete_all(self, which, name):
+        self.both(which, lambda engine: engine.delete(name, ids=None, where=EVERYTHING))
+
+    @rule(which=writers, name=collections, filter=filters, value=clashing)
+    def patch(self, which, name, filter, value):
+        where = parse(filter)
+        self.both(
+            which,
+            lambda engine: engine.patch(
+                name, ids=None, where=where, changes={"a": value}, remove=["b"]
+            ),
+        )
+
+    @rule(
+        which=writers, name=collections, vector=vectors, k=st.integers(0, 6), filter=filters
+    )
+    def dense(self, which, name, vector, k, filter):
+        query = unit(vector or [1.0, 0.5, 0.0])
+        for where in (EVERYTHING, parse(filter)):
+            self.both(
+                which,
+                lambda engine, where=where: [
+                    (facts(hit.record), hit.score, dict(hit.signals))
+                    for hit in engine.dense(name, query, k, where=where, vectors=True)
+                ],
+            )
+
+    @rule(seconds=st.sampled_from([1.0, 10.0]))
+    def wait(self, seconds):
+        self.now += seconds
+
+    @rule(which=writers)
+    def reopen(self, which):
+        self.engines[which].close()
+        self.engines[which] = SQLiteBackend(self.path, clock=self.clock)
+
+    @invariant()
+    def they_agree(self):
+        if not hasattr(self, "engines"):
+            return
+        query = np.array([1, 0, 0], np.float32)
+        for name in ("one", "two"):
+            for which in (0, 1):
+                self.both(
+                    which, lambda e, n=name: [facts(r) for r in e.scan(n, vectors=True)]
+                )
+                self.both(
+                    which,
+                    lambda e, n=name: [
+                        (h.record.id, h.score) for h in e.dense(n, query, 9)
+                    ],
+                )
+        assert self.engines[0].collections() == self.oracle.collections()
+
+    def teardown(self):
+        if hasattr(self, "engines"):
+            for engine in self.engines:
+                engine.close()
+            self.folder.cleanup()
+
+
+TestEngines = Engines.TestCase
+TestEngines.settings = settings(
+    max_examples=40, stateful_step_count=25, deadline=None, derandomize=True
+)

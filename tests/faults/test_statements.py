@@ -1,0 +1,278 @@
+"""Whatever fails in the middle of a write, the old state or the new one remains."""
+
+import itertools
+import shutil
+import sqlite3
+import threading
+
+import numpy as np
+import pytest
+
+from langchain_ragstore.errors import (
+    CorruptStoreError,
+    ReadOnlyError,
+    SchemaTooNewError,
+    StorageError,
+    StoreLockedError,
+)
+from langchain_ragstore.filters import EVERYTHING, parse
+from langchain_ragstore.model import Record
+from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
+from langchain_ragstore.storage.sqlite.connection import Database
+
+AXES = np.eye(4, dtype=np.float32)
+
+
+class Failing:
+    """A connection whose n-th statement fails, counting from the wrapped one's first."""
+
+    def __init__(self, connection, counter) -> None:
+        self._connection = connection
+        self._counter = counter
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+    def execute(self, *arguments):
+        self._counter.count()
+        return self._connection.execute(*arguments)
+
+    def executemany(self, *arguments):
+        self._counter.count()
+        return self._connection.executemany(*arguments)
+
+
+class Counter:
+    def __init__(self) -> None:
+        self.left = None
+        self.error = sqlite3.OperationalError("disk I/O error")
+
+    def count(self):
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                raise self.error
+
+
+def filled(path):
+    backend = SQLiteBackend(path)
+    records = [Record(f"r{n}", f"text {n}", {"n": n}, AXES[n % 4]) for n in range(6)]
+    backend.upsert("c", [*records, Record("old", "x", {}, AXES[0], expires_at=1.0)])
+    return backend
+
+
+def new_records(_backend=None):
+    return [
+        Record("r1", "replaced", {"n": 10}, AXES[3]),
+        Record("r2", "no vector", {"n": 11}),
+        Record("fresh", "fresh", {"n": 12}, AXES[2]),
+    ]
+
+
+WRITES = {
+    "upsert": lambda b: b.upsert(
+        "c", new_records(), remove=["r0"], guard=parse({"n": {"$gte": 0}})
+    ),
+    "first upsert": lambda b: b.upsert("another", new_records()),
+    "delete ids": lambda b: b.delete("c", ids=["r1", "r3"], where=EVERYTHING),
+    "delete where": lambda b: b.delete("c", ids=None, where=parse({"n": {"$gt": 2}})),
+    "clear": lambda b: b.delete("c", ids=None, where=EVERYTHING),
+    "patch": lambda b: b.patch(
+        "c", ids=None, where=parse({"n": {"$lt": 3}}), changes={"p": 1}
+    ),
+}
+
+
+def state(backend):
+    def facts(record):
+        vector = None if record.vector is None else record.vector.tobytes()
+        return record.id, record.content, dict(record.metadata), vector
+
+    return [
+        [facts(record) for record in backend.scan(name, vectors=True)]
+        + [(hit.record.id, hit.score) for hit in backend.dense(name, AXES[3], 9)]
+        for name in ("c", "another")
+    ]
+
+
+def check_file(path):
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    orphans = "SELECT count(*) FROM ragstore_vector WHERE record NOT IN (SELECT key FROM ragstore_record)"
+    assert connection.execute(orphans).fetchone() == (0,)
+    connection.close()
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize(
+    "error",
+    [sqlite3.OperationalError("disk I/O error"), KeyboardInterrupt()],
+    ids=["sqlite", "interrupt"],
+)
+def test_the_nth_statement_fails(tmp_path, monkeypatch, name, error):
+    template = tmp_path / "template.db"
+    backend = filled(template)
+    old = state(backend)
+    backend.close()
+    done = tmp_path / "done.db"
+    shutil.copy(template, done)
+    backend = SQLiteBackend(done)
+    WRITES[name](backend)
+    new = state(backend)
+    backend.close()
+    assert old != new
+
+    counter = Counter()
+    counter.error = error
+    original = Database._open
+    monkeypatch.setattr(Database, "_open", lambda self: Failing(original(self), counter))
+    for n in itertools.count(1):
+        path = tmp_path / f"{n}.db"
+        shutil.copy(template, path)
+        backend = SQLiteBackend(path)
+        state(backend)  # a copy in memory, which must not run ahead of the file
+        counter.left = n
+        failed = False
+        try:
+            WRITES[name](backend)
+        except (StorageError, KeyboardInterrupt):
+            failed = True
+        finished = counter.left > 0
+        counter.left = None
+        here = state(backend)
+        assert here == (old if failed else new)
+        backend.close()
+        backend = SQLiteBackend(path)
+        assert state(backend) == here
+        WRITES[name](backend)  # it goes on working
+        assert state(backend)[0] == new[0]
+        backend.close()
+        check_file(path)
+        if finished:
+            assert not failed
+            break
+    assert n > 4
+
+
+def test_a_full_disk_keeps_the_old_state(tmp_path, monkeypatch):
+    backend = filled(tmp_path / "rag.db")
+    old = state(backend)
+    original = Database._open
+
+    def small(self):
+        connection = original(self)
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    backend.close()
+    monkeypatch.setattr(Database, "_open", small)
+    backend = SQLiteBackend(tmp_path / "rag.db")
+    with pytest.raises(StorageError, match="disk is full"):
+        backend.upsert("c", [Record(str(n), "x" * 9_000, {}, AXES[0]) for n in range(50)])
+    assert state(backend) == old
+    backend.delete("c", ids=["r1"], where=EVERYTHING)
+    assert backend.count("c") == 5
+    backend.close()
+    check_file(tmp_path / "rag.db")
+
+
+def test_a_held_lock_is_waited_for_and_then_named(tmp_path, monkeypatch):
+    path = tmp_path / "rag.db"
+    backend = filled(path)
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    timer = threading.Timer(0.3, lambda: other.execute("COMMIT"))
+    timer.start()
+    backend.delete("c", ids=["r1"], where=EVERYTHING)
+    timer.join()
+    backend.close()
+    monkeypatch.setattr(
+        "langchain_ragstore.storage.sqlite.backend.Database", ImpatientDatabase
+    )
+    backend = SQLiteBackend(path)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreLockedError, match="locked"):
+        backend.delete("c", ids=["r2"], where=EVERYTHING)
+    assert backend.count("c") == 5
+    other.execute("ROLLBACK")
+    other.close()
+    backend.close()
+
+
+class ImpatientDatabase(Database):
+    def __init__(self, path, *, read_only=False) -> None:
+        super().__init__(path, read_only=read_only, timeout=0.05)
+
+
+def test_what_is_no_database_is_named_and_left_alone(tmp_path):
+    path = tmp_path / "rag.db"
+    path.write_bytes(b"This is a text, not a database. " * 100)
+    with pytest.raises(CorruptStoreError, match="not an SQLite database"):
+        SQLiteBackend(path)
+    assert path.read_bytes() == b"This is a text, not a database. " * 100
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    path = tmp_path / "rag.db"
+    filled(path).close()
+    raw = bytearray(path.read_bytes())
+    raw[4096 : len(raw)] = b"\xff" * (len(raw) - 4096)
+    path.write_bytes(raw)
+    with pytest.raises(CorruptStoreError, match="damaged"):
+        SQLiteBackend(path)
+
+
+def test_a_newer_file_is_refused_untouched(tmp_path):
+    path = tmp_path / "rag.db"
+    filled(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute("INSERT INTO ragstore_schema VALUES (999, 0)")
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(SchemaTooNewError, match="999"):
+        SQLiteBackend(path)
+    assert path.read_bytes() == before
+
+
+def test_a_migration_that_fails_leaves_nothing(tmp_path, monkeypatch):
+    counter = Counter()
+    original = Database._open
+    monkeypatch.setattr(Database, "_open", lambda self: Failing(original(self), counter))
+    for n in itertools.count(1):
+        path = tmp_path / f"{n}.db"
+        counter.left = n
+        try:
+            backend = SQLiteBackend(path)
+        except StorageError:
+            counter.left = None
+            connection = sqlite3.connect(path)
+            assert connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (
+                0,
+            )
+            connection.close()
+            filled(path).close()
+            continue
+        counter.left = None
+        assert backend.count("c") == 0
+        backend.close()
+        break
+    assert n > 5
+
+
+def test_read_only(tmp_path):
+    path = tmp_path / "rag.db"
+    filled(path).close()
+    backend = SQLiteBackend(path, read_only=True)
+    assert backend.count("c") == 6
+    assert len(backend.dense("c", AXES[0], 9)) == 6
+    for write in WRITES.values():
+        with pytest.raises(ReadOnlyError, match="read_only=True"):
+            write(backend)
+    backend.close()
+    empty = tmp_path / "empty.db"
+    sqlite3.connect(empty).close()
+    with pytest.raises(StorageError, match="open it once for writing"):
+        SQLiteBackend(empty, read_only=True)
