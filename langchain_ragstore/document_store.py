@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, Self
 
@@ -130,14 +131,14 @@ class DocumentStore(VectorStore):
         Returns:
             An id for each document, in their order.
         """
-        return self.add_texts(*_parts(documents, kwargs), **kwargs)
+        return self.add_texts(*to_parts(documents, kwargs), **kwargs)
 
     @override
     async def aadd_documents(
         self, documents: Iterable[Document], **kwargs: Any
     ) -> list[str]:
         """As `add_documents`, awaiting the embedder."""
-        return await self.aadd_texts(*_parts(documents, kwargs), **kwargs)
+        return await self.aadd_texts(*to_parts(documents, kwargs), **kwargs)
 
     def add_embeddings(
         self,
@@ -161,6 +162,8 @@ class DocumentStore(VectorStore):
         vectors = list(embeddings)
         if len(vectors) != len(records):
             raise InvalidInputError(f"{len(records)} texts but {len(vectors)} embeddings")
+        if not records:
+            return []
         matrix = unit_matrix(vectors, [record.content for record in records])
         paired = [replace(r, vector=v) for r, v in zip(records, matrix, strict=True)]
         unique = last_of_each(paired)
@@ -203,7 +206,7 @@ class DocumentStore(VectorStore):
 
     def _source_change(self, source_id: str, documents: Iterable[Document]) -> SourceChange:
         keywords: dict[str, Any] = {}
-        texts, metadatas = _parts(documents, keywords)
+        texts, metadatas = to_parts(documents, keywords)
         new = last_of_each(self._records(texts, metadatas, keywords["ids"], {}))
         where = both(self._scope.where, to_filter({"source_id": source_id}))
         scan, get = self._backend.scan, self._backend.get
@@ -514,6 +517,15 @@ class DocumentStore(VectorStore):
         """Close the file; any later use raises `StoreClosedError`. Twice is fine."""
         self._backend.close()
 
+    @contextmanager
+    def closed_on_error(self) -> Iterator[None]:
+        """Close the store if the block raises, so that nobody is left holding it."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
     def __enter__(self) -> Self:
         return self
 
@@ -521,10 +533,18 @@ class DocumentStore(VectorStore):
         self.close()
 
 
-def _parts(
+def to_parts(
     documents: Iterable[Document], keywords: dict[str, Any]
 ) -> tuple[list[str], list[Mapping[str, Any]]]:
-    """Texts and metadata; the documents' own ids go to `keywords` unless it has some."""
+    """Texts and metadata; the documents' own ids go to `keywords` unless it has some.
+
+    Args:
+        documents: Read once; may be a generator.
+        keywords: Of an `add_…` method; gets `ids`.
+
+    Raises:
+        InvalidInputError: One of them is no document.
+    """
     listed = list(documents)
     for at, document in enumerate(listed):
         if not isinstance(document, Document):

@@ -82,12 +82,29 @@ def to_timestamps(record: Record) -> Timestamps:
     return Timestamps(created, updated, expires)
 
 
+def canonical(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Equal metadata with its keys in order, at every depth.
+
+    Args:
+        metadata: Such as `encode` takes; without cycles, therefore.
+    """
+    return {key: _in_order(metadata[key]) for key in sorted(metadata)}
+
+
+def _in_order(value: Any) -> Any:
+    if isinstance(value, dict):
+        return canonical(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_in_order, value)) if type(value) in (list, tuple) else value
+    return value
+
+
 def content_id(text: str, metadata: Mapping[str, Any]) -> str:
     """The id of a document that has none: the same for equal text and metadata.
 
     So a notebook cell that is run twice stores nothing twice.
     """
-    encoded = encode(dict(sorted(metadata.items())))
+    encoded = encode(canonical(metadata))
     digest = hashlib.sha256(f"{len(text)}:{text}{encoded}".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:CONTENT_ID_LENGTH]
 

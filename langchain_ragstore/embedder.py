@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langchain_ragstore.config import DEFAULT_EMBED_BATCH
@@ -49,7 +50,7 @@ class Embedder:
             return [None] * len(texts)
         vectors: list[Any] = []
         for batch in _batches(texts, batch_size):
-            vectors += _as_many(batch, self.model.embed_documents(batch))
+            vectors.extend(_as_many(batch, self.model.embed_documents(batch)))
         return _spread(texts, vectors)
 
     async def aembed(
@@ -60,7 +61,7 @@ class Embedder:
             return [None] * len(texts)
         vectors: list[Any] = []
         for batch in _batches(texts, batch_size):
-            vectors += _as_many(batch, await self.model.aembed_documents(batch))
+            vectors.extend(_as_many(batch, await self.model.aembed_documents(batch)))
         return _spread(texts, vectors)
 
     def embed_query(self, query: str) -> list[float]:
@@ -106,13 +107,18 @@ def _batches(texts: Sequence[str], batch_size: int | None) -> Iterator[list[str]
         yield unique[start : start + size]
 
 
-def _as_many(batch: list[str], vectors: Sequence[Any]) -> Sequence[Any]:
+def _as_many(batch: list[str], vectors: Any) -> Sequence[Any]:
+    if not isinstance(vectors, (Sequence, np.ndarray)):
+        kind = type(vectors).__name__
+        raise InvalidInputError(
+            f"the embedding model returned a {kind}, not a list of vectors"
+        )
     if len(vectors) != len(batch):
         raise InvalidInputError(
             f"the embedding model returned {len(vectors)} vectors for {len(batch)} texts; "
             "nothing was stored"
         )
-    return vectors
+    return list(vectors)
 
 
 def _spread(texts: Sequence[str], vectors: Sequence[Any]) -> list[Vector | None]:

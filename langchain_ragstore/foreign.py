@@ -28,10 +28,10 @@ def replace_source(
         stored = store.get_by_ids(_first(source_id))
         old = store.get_by_ids(_ids(source_id, documents, stored))
         changed, stale, report = _compared(documents, old)
+        if stale:  # first: it is the old first chunk that tells what is left over
+            store.delete(stale)
         if changed:
             store.add_documents(changed, ids=[document.id for document in changed])
-        if stale:
-            store.delete(stale)
     return report
 
 
@@ -43,10 +43,10 @@ async def areplace_source(
         stored = await store.aget_by_ids(_first(source_id))
         old = await store.aget_by_ids(_ids(source_id, documents, stored))
         changed, stale, report = _compared(documents, old)
+        if stale:  # first: it is the old first chunk that tells what is left over
+            await store.adelete(stale)
         if changed:
             await store.aadd_documents(changed, ids=[document.id for document in changed])
-        if stale:
-            await store.adelete(stale)
     return report
 
 

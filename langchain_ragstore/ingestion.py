@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
 
-from langchain_ragstore.documents import content_id
+from langchain_ragstore.documents import canonical, content_id
 from langchain_ragstore.metadata import encode
 from langchain_ragstore.model import Record, Vector
 
@@ -88,11 +88,11 @@ def source_change(new: Sequence[Record], stored: Iterable[Record]) -> SourceChan
 
 
 def _same(first: Record, second: Record) -> bool:
-    return first.content == second.content and _canonical(first) == _canonical(second)
+    return first.content == second.content and _encoded(first) == _encoded(second)
 
 
-def _canonical(record: Record) -> str:
-    return encode(dict(sorted(record.metadata.items())))
+def _encoded(record: Record) -> str:
+    return encode(canonical(record.metadata))
 
 
 def by_source(documents: Iterable[Document]) -> dict[str, list[Document]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from numbers import Real
 from typing import Any, ClassVar, Final
 
 from langchain_core.callbacks import (
@@ -62,7 +63,7 @@ class StoreRetriever(VectorStoreRetriever):
         unknown = {key: None for key in search_kwargs if key not in SEARCH_KEYWORDS}
         refuse_unknown("search_kwargs", unknown, SEARCH_KEYWORDS)
         threshold = search_kwargs.get("score_threshold")
-        if isinstance(threshold, int) and not isinstance(threshold, bool):
+        if isinstance(threshold, Real) and not isinstance(threshold, bool):
             search_kwargs["score_threshold"] = float(threshold)  # LangChain wants a float
         return {**values, "search_kwargs": search_kwargs}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, And, Compare, Filter, Not, Or, both
+from langchain_ragstore.metadata import decode, encode, normalised
 from langchain_ragstore.model import Record
 
 
@@ -32,12 +33,15 @@ class Scope:
             InvalidInputError: The metadata name another value.
         """
         stamped = dict(metadata)
-        for key, value in _prescribed(self.where).items():
-            if key in stamped and stamped[key] != value:
+        for part in _prescribing(self.where):
+            (key,) = part.field.path
+            if key not in stamped:
+                stamped[key] = part.operand
+            elif not part.matches("", "", {key: normalised(stamped[key])}):
                 raise InvalidInputError(
-                    f"metadata {key!r} is {stamped[key]!r}, the scope prescribes {value!r}"
+                    f"metadata {key!r} is {stamped[key]!r}, "
+                    f"the scope prescribes {part.operand!r}"
                 )
-            stamped[key] = value
         return stamped
 
     def check(self, records: Collection[Record]) -> None:
@@ -46,8 +50,11 @@ class Scope:
         Raises:
             InvalidInputError: A record lies outside the scope.
         """
+        if self.where == EVERYTHING:
+            return
         for record in records:
-            if not self.where.matches(record.id, record.content, record.metadata):
+            metadata = decode(encode(record.metadata))  # as they will be read
+            if not self.where.matches(record.id, record.content, metadata):
                 raise InvalidInputError(
                     f"document {record.id!r} with metadata {dict(record.metadata)!r} "
                     "lies outside the scope of this view"
@@ -67,16 +74,17 @@ class Scope:
                 )
 
 
-def _prescribed(where: Filter) -> dict[str, Any]:
+def _prescribing(where: Filter) -> list[Compare]:
+    """The conditions that leave a top-level key one value."""
     parts = where.parts if isinstance(where, And) else (where,)
-    return {
-        part.field.path[0]: part.operand
+    return [
+        part
         for part in parts
         if isinstance(part, Compare)
         and part.operation == "eq"
         and part.field.source == "metadata"
         and len(part.field.path) == 1
-    }
+    ]
 
 
 def _decisive(where: Filter) -> set[str] | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any, Final, Self
 
 import numpy as np
@@ -19,7 +21,7 @@ from langchain_ragstore.config import (
     DEFAULT_K,
     DEFAULT_LAMBDA_MULT,
 )
-from langchain_ragstore.document_store import ADD_KEYWORDS, DocumentStore
+from langchain_ragstore.document_store import ADD_KEYWORDS, DocumentStore, to_parts
 from langchain_ragstore.documents import (
     FilterLike,
     to_count,
@@ -278,7 +280,7 @@ def _documents(scored: Iterable[tuple[Document, float]]) -> list[Document]:
 def _threshold(value: Any) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
         raise InvalidInputError(f"score_threshold must be a number, got {value!r}")
     return float(value)
 
@@ -360,7 +362,8 @@ class SQLiteVectorStore(BackendVectorStore):
         """
         adding = {key: kwargs.pop(key) for key in ADD_KEYWORDS if key in kwargs}
         store = cls(embedding, **kwargs)
-        store.add_texts(texts, metadatas, ids=ids, **adding)
+        with store.closed_on_error():
+            store.add_texts(texts, metadatas, ids=ids, **adding)
         return store
 
     @classmethod
@@ -377,8 +380,33 @@ class SQLiteVectorStore(BackendVectorStore):
         """As `from_texts`, awaiting the embedder."""
         adding = {key: kwargs.pop(key) for key in ADD_KEYWORDS if key in kwargs}
         store = await run_in_executor(None, lambda: cls(embedding, **kwargs))
-        await store.aadd_texts(texts, metadatas, ids=ids, **adding)
+        with store.closed_on_error():
+            await store.aadd_texts(texts, metadatas, ids=ids, **adding)
         return store
+
+    @classmethod
+    @override
+    def from_documents(
+        cls,
+        documents: Iterable[Document],
+        embedding: Embeddings | str | None,
+        **kwargs: Any,
+    ) -> Self:
+        """As `from_texts`, for documents: any iterable of them."""
+        texts, metadatas = to_parts(documents, kwargs)
+        return cls.from_texts(texts, embedding, metadatas, **kwargs)
+
+    @classmethod
+    @override
+    async def afrom_documents(
+        cls,
+        documents: Iterable[Document],
+        embedding: Embeddings | str | None,
+        **kwargs: Any,
+    ) -> Self:
+        """As `from_documents`, awaiting the embedder."""
+        texts, metadatas = to_parts(documents, kwargs)
+        return await cls.afrom_texts(texts, embedding, metadatas, **kwargs)
 
 
 CONSTRUCTOR_KEYWORDS: Final = (

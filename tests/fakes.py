@@ -1,8 +1,18 @@
-"""Embedding models for tests."""
+"""Stand-ins for what a test must control: embedding models and time."""
 
 from langchain_core.embeddings import Embeddings
 
 from langchain_ragstore import HashingEmbeddings
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, now: float = 1_000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
 
 
 class Counting(Embeddings):
@@ -10,22 +20,25 @@ class Counting(Embeddings):
 
     def __init__(self, dim: int = 64) -> None:
         self.model = HashingEmbeddings(dim)
+        self.batches: list[list[str]] = []
         self.texts: list[str] = []
         self.calls: list[str] = []
 
-    def embed_documents(self, texts):
-        self.calls.append("embed_documents")
+    def _documents(self, name, texts):
+        self.calls.append(name)
+        self.batches.append(list(texts))
         self.texts += texts
         return self.model.embed_documents(texts)
+
+    def embed_documents(self, texts):
+        return self._documents("embed_documents", texts)
 
     def embed_query(self, text):
         self.calls.append("embed_query")
         return self.model.embed_query(text)
 
     async def aembed_documents(self, texts):
-        self.calls.append("aembed_documents")
-        self.texts += texts
-        return self.model.embed_documents(texts)
+        return self._documents("aembed_documents", texts)
 
     async def aembed_query(self, text):
         self.calls.append("aembed_query")
@@ -43,3 +56,16 @@ class Table(Embeddings):
 
     def embed_query(self, text):
         return self.vectors[text]
+
+
+class Answering(Embeddings):
+    """Returns what a function makes of the texts, however wrong that is."""
+
+    def __init__(self, answer) -> None:
+        self.answer = answer
+
+    def embed_documents(self, texts):
+        return self.answer(texts)
+
+    def embed_query(self, text):
+        return self.answer([text])[0]

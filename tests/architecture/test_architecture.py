@@ -1,0 +1,213 @@
+"""Arrows go down only, and each room keeps to its business."""
+
+import ast
+import importlib
+import inspect
+import re
+import runpy
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import langchain_ragstore
+
+GRAPH = runpy.run_path(str(Path(__file__).with_name("graph.py")))
+MODULES = GRAPH["modules"]()
+
+LAYERS = {
+    "errors": 0,
+    "model": 0,
+    "config": 0,
+    "metadata": 1,
+    "filters": 1,
+    "text": 1,
+    "vectors": 1,
+    "storage.base": 2,
+    "storage.ordering": 2,
+    "storage": 3,
+    "embeddings": 3,
+    "retrieval": 4,
+    "keywords": 5,
+    "documents": 5,
+    "embedder": 5,
+    "scope": 5,
+    "document_store": 5,
+    "vectorstores": 5,
+    "retrievers": 5,
+    "structured_query": 5,
+    "text_splitters": 5,
+    "ingestion": 5,
+    "foreign": 6,
+    "pipeline": 6,
+    "__init__": 6,
+}
+"""The layer of each room; the longest name that fits a module counts."""
+
+BASE = {"config", "errors", "filters", "metadata", "model"}
+SQLITE = "storage.sqlite"
+
+ALLOWED = {
+    "__init__": {
+        *("documents", "errors", "embeddings.hashing", "embeddings.mock", "ingestion"),
+        *("pipeline", "structured_query", "text_splitters", "vectorstores"),
+    },
+    "config": set(),
+    "document_store": {
+        *("config", "documents", "embedder", "errors", "filters", "ingestion", "keywords"),
+        *("model", "scope", "storage.base", "storage.ordering", "vectors.arrays"),
+    },
+    "documents": {"config", "errors", "filters", "metadata", "model"},
+    "embedder": {"config", "documents", "errors", "model", "vectors.arrays"},
+    "embeddings": set(),
+    "embeddings.hashing": {"errors", "model", "text.terms"},
+    "embeddings.mock": {"errors", "model"},
+    "errors": set(),
+    "filters": {"errors", "metadata"},
+    "foreign": {"errors", "ingestion"},
+    "ingestion": {"documents", "metadata", "model"},
+    "keywords": set(),
+    "metadata": {"errors"},
+    "model": set(),
+    "pipeline": {
+        *("config", "documents", "errors", "filters", "foreign", "ingestion", "keywords"),
+        "vectorstores",
+    },
+    "retrieval": set(),
+    "retrieval.diversify": {"model"},
+    "retrievers": {"documents", "filters", "keywords"},
+    "scope": {"errors", "filters", "metadata", "model"},
+    "storage": set(),
+    "storage.base": {"errors", "filters", "model"},
+    "storage.memory": {
+        *("filters", "metadata", "model", "storage.base", "storage.ordering"),
+        "vectors.arrays",
+    },
+    "storage.ordering": {"errors", "filters", "model"},
+    SQLITE: set(),
+    f"{SQLITE}.backend": {
+        *BASE - {"errors"},
+        *("storage.base", "storage.ordering", "vectors.arrays"),
+        *(f"{SQLITE}.{name}" for name in ("connection", "resident", "schema")),
+        *(f"{SQLITE}.{name}" for name in ("statements", "where")),
+    },
+    f"{SQLITE}.connection": {"config", "errors"},
+    f"{SQLITE}.resident": {"model", f"{SQLITE}.statements"},
+    f"{SQLITE}.schema": {"errors", f"{SQLITE}.connection"},
+    f"{SQLITE}.statements": set(),
+    f"{SQLITE}.where": {"filters", "metadata", f"{SQLITE}.statements"},
+    "structured_query": {"errors"},
+    "text": set(),
+    "text.boundaries": set(),
+    "text.graphemes": set(),
+    "text.spans": {"text.boundaries", "text.graphemes"},
+    "text.terms": set(),
+    "text_splitters": {"config", "errors", "text.boundaries", "text.spans"},
+    "vectors": set(),
+    "vectors.arrays": {"errors", "model"},
+    "vectorstores": {
+        *(
+            "config",
+            "document_store",
+            "documents",
+            "errors",
+            "filters",
+            "keywords",
+            "model",
+        ),
+        *("retrieval.diversify", "retrievers", f"{SQLITE}.backend", "vectors.arrays"),
+    },
+}
+"""What each module may import. `python tests/architecture/graph.py` prints what it does."""
+
+LONG_FILES = {
+    "document_store": "one class: what a store does with documents, search aside",
+    "filters": "the dialect in one place: meaning and grammar change together",
+    f"{SQLITE}.backend": "one class with the verbs of the protocol, and their steps",
+    "text.terms": "one tokenizer with its character classes",
+    "vectorstores": "one class with LangChain's searches, sync and async",
+}
+
+
+def layer(module):
+    rooms = [room for room in LAYERS if f"{module}.".startswith(f"{room}.")]
+    return LAYERS[max(rooms, key=len)]
+
+
+def test_the_import_graph_is_the_one_written_down():
+    assert GRAPH["graph"]() == ALLOWED
+
+
+def test_arrows_go_down():
+    for module, targets in ALLOWED.items():
+        for target in targets:
+            assert layer(target) <= layer(module), f"{module} imports {target}"
+    list(TopologicalSorter(ALLOWED).static_order())  # raises on a cycle
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_rooms_keep_to_their_business(module):
+    names = GRAPH["imports"](MODULES[module])
+    source = MODULES[module].read_text(encoding="utf-8")
+    if not module.startswith(SQLITE):
+        assert not any(name.partition(".")[0] == "sqlite3" for name in names)
+        assert not re.search(r"\b(SELECT|INSERT INTO|DELETE FROM|UPDATE) ", source)
+    if layer(module) < 5 and not module.startswith("embeddings"):
+        langchain = [n for n in names if re.match(r"langchain(?!_ragstore)", n)]
+        assert not langchain
+    forbidden = {"pickle", "marshal", "shelve", "dill"}
+    assert not any(name.partition(".")[0] in forbidden for name in names)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in ("print", "eval", "exec", "compile")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_sizes(module):
+    source = MODULES[module].read_text(encoding="utf-8")
+    lines = source.count("\n")
+    assert lines <= (560 if module in LONG_FILES else 400)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            documented = ast.get_docstring(node) or ""
+            length = node.end_lineno - node.lineno + 1 - documented.count("\n")
+            assert length <= 60, f"{node.name} has {length} lines"
+            arguments = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+            own = [a for a in arguments if a.arg not in ("self", "cls")]
+            assert len(own) <= 7, f"{node.name} has {len(own)} parameters"
+
+
+def test_public_names():
+    names = langchain_ragstore.__all__
+    assert names == sorted(names)
+    for name in names:
+        public = getattr(langchain_ragstore, name)
+        assert inspect.getdoc(public)
+        assert public.__module__.startswith("langchain_ragstore.")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_everything_public_is_documented(module):
+    full = "langchain_ragstore" if module == "__init__" else f"langchain_ragstore.{module}"
+    loaded = importlib.import_module(full)
+    assert loaded.__doc__
+    for name, value in vars(loaded).items():
+        if name.startswith("_") or getattr(value, "__module__", None) != full:
+            continue
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert value.__doc__, name
+
+
+def test_importing_brings_in_no_extra():
+    code = """
+import sys, langchain_ragstore
+unwanted = ("tiktoken", "regex", "langchain", "langchain_classic", "langchain_community",
+            "langchain_chroma", "sqlalchemy", "scipy", "torch", "requests_toolbelt.x")
+print([name for name in unwanted if name in sys.modules])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

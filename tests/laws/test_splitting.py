@@ -1,0 +1,136 @@
+"""The laws of chunks, on texts that hurt."""
+
+import itertools
+
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import nasty_prose
+
+from langchain_ragstore import CJKRecursiveTextSplitter
+from langchain_ragstore.text import graphemes
+
+sizes = st.integers(1, 30)
+separators = st.sampled_from([None, None, ["\n", "。", " "], ["，", ""]])
+sides = st.sampled_from(["end", "start"])
+
+
+def check_cover(text, found):
+    """Spans cover the text, and starts and ends grow."""
+    assert found[0][0] == 0
+    assert found[-1][1] == len(text)
+    for (start, end), (next_start, next_end) in itertools.pairwise(found):
+        assert start < next_start <= end < next_end
+
+
+@given(nasty_prose, sizes, st.data(), separators, sides)
+def test_characters(text, size, data, chosen, side):
+    overlap = data.draw(st.integers(0, size - 1))
+    splitter = CJKRecursiveTextSplitter(
+        size, overlap, separators=chosen, keep_separator=side, strip_whitespace=False
+    )
+    found = splitter.split_spans(text)
+    if not text:
+        assert found == []
+        return
+    check_cover(text, found)
+    assert all(0 < end - start <= size for start, end in found)
+    shared = [end - start for (_, end), (start, _) in itertools.pairwise(found)]
+    assert all(0 <= number <= overlap for number in shared)
+    if len(text) <= size:
+        assert found == [(0, len(text))]
+    if overlap == 0:
+        assert "".join(splitter.split_text(text)) == text
+
+
+@given(nasty_prose, sizes, st.data())
+def test_clusters_stay_whole(text, size, data):
+    overlap = data.draw(st.integers(0, size - 1))
+    clusters = [match.span() for match in regex.finditer(r"\X", text)]
+    borders = {start for start, _ in clusters} | {len(text)}
+    if max((end - start for start, end in clusters), default=0) > size:
+        return
+    splitter = CJKRecursiveTextSplitter(size, overlap, strip_whitespace=False)
+    for start, end in splitter.split_spans(text):
+        assert start in borders
+        assert end in borders
+
+
+@given(nasty_prose, st.integers(0, 80))
+def test_borders_are_those_of_unicode(text, place):
+    borders = [match.start() for match in regex.finditer(r"\X", text)] + [len(text)]
+    if place <= len(text):
+        assert graphemes.is_border(text, place) == (place in borders or place == 0)
+        assert graphemes.floor(text, place, 0) == max(
+            (border for border in borders if border <= place), default=0
+        )
+        assert graphemes.ceiling(text, place, 0) == min(
+            border for border in [*borders, len(text)] if border >= place
+        )
+
+
+@given(nasty_prose, sizes, st.data())
+def test_stripping_loses_white_space_alone(text, size, data):
+    splitter = CJKRecursiveTextSplitter(size, data.draw(st.integers(0, size - 1)))
+    covered = set()
+    for start, end in splitter.split_spans(text):
+        assert text[start:end] == text[start:end].strip() != ""
+        covered.update(range(start, end))
+    assert all(text[at].isspace() for at in range(len(text)) if at not in covered)
+
+
+@given(nasty_prose, sizes)
+def test_the_methods_agree_and_offsets_are_exact(text, size):
+    splitter = CJKRecursiveTextSplitter(size, size // 3)
+    chunks = splitter.create_documents([text], [{"k": [1]}])
+    assert [chunk.page_content for chunk in chunks] == splitter.split_text(text)
+    for at, chunk in enumerate(chunks):
+        start = chunk.metadata["start_index"]
+        assert text[start : start + len(chunk.page_content)] == chunk.page_content
+        assert (chunk.metadata["chunk_index"], chunk.metadata["chunk_count"]) == (
+            at,
+            len(chunks),
+        )
+
+
+@given(nasty_prose, st.integers(4, 60), st.data())
+def test_other_measures_are_kept_to(text, size, data):
+    def measure(part):
+        return len(part.encode("utf-8", "surrogatepass"))
+
+    overlap = data.draw(st.integers(0, size - 1))
+    splitter = CJKRecursiveTextSplitter(
+        size, overlap, length_function=measure, strip_whitespace=False
+    )
+    found = splitter.split_spans(text)
+    if text:
+        check_cover(text, found)
+    assert all(measure(text[start:end]) <= size for start, end in found)
+    for (_, end), (start, _) in itertools.pairwise(found):
+        assert measure(text[start:end]) <= overlap
+
+
+@given(st.integers(1, 20), st.data())
+def test_overlap_is_there_wherever_a_character_fits(size, data):
+    text = data.draw(st.text("甲乙丙丁", max_size=100))
+    overlap = data.draw(st.integers(0, size - 1))
+    found = CJKRecursiveTextSplitter(size, overlap).split_spans(text)
+    for (_, end), (start, _) in itertools.pairwise(found):
+        assert end - start == overlap
+
+
+words = st.lists(
+    st.sampled_from(["alpha", "3.14", "example.com", "v1.2", "我们", "。", " "]),
+    max_size=30,
+)
+
+
+@given(words, st.integers(11, 25), st.data())
+def test_words_that_fit_are_not_cut(parts, size, data):
+    text = "".join(f"{part} " if part.isascii() else part for part in parts)
+    overlap = data.draw(st.integers(0, size - 1))
+    taken = [m.span() for m in regex.finditer(r"[A-Za-z0-9.]+", text)]
+    for start, end in CJKRecursiveTextSplitter(size, overlap).split_spans(text):
+        for first, last in taken:
+            assert not first < start < last
+            assert not first < end < last

@@ -1,0 +1,49 @@
+"""Code as users write it; it is type-checked, never run."""
+
+import datetime as dt
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.vectorstores import VectorStore
+
+from langchain_ragstore import (
+    CJKRecursiveTextSplitter,
+    HashingEmbeddings,
+    IngestReport,
+    MockEmbeddings,
+    RagPipeline,
+    SQLiteVectorStore,
+    Timestamps,
+    make_document,
+)
+
+embedding: Embeddings = HashingEmbeddings(dim=256)
+store: VectorStore = SQLiteVectorStore(embedding, "kb.db", collection_name="notes")
+ours = SQLiteVectorStore("ollama:bge-m3")
+made: SQLiteVectorStore = SQLiteVectorStore.from_texts(["a"], MockEmbeddings(4), [{"k": 1}])
+
+ids: list[str] = ours.add_documents([make_document("a", "text", metadata={"n": 1})])
+ours.add_texts((text for text in "ab"), ids=["1", None], expires_at=dt.datetime.now(dt.UTC))
+found: list[Document] = ours.similarity_search("q", k=3, filter={"n": {"$gte": 1}})
+scored: list[tuple[Document, float]] = ours.similarity_search_with_score(
+    "q", 3, lambda d: True
+)
+times: dict[str, Timestamps] = ours.timestamps(ids)
+count: int = ours.count({("a", "b"): None})
+view: SQLiteVectorStore = ours.scoped({"user": "ann"})
+deleted: bool = view.delete(filter={"n": 1})
+changed: int = view.update_metadata("a", patch={"n": 2}, remove=["m"])
+
+retriever = ours.as_retriever(search_type="mmr", search_kwargs={"k": 3})
+documents: list[Document] = retriever.invoke("q")
+splitter = CJKRecursiveTextSplitter(200, 30)
+chunks: list[Document] = splitter.split_documents(documents)
+
+pipeline = RagPipeline(store=ours, splitter=splitter)
+report: IngestReport = pipeline.ingest(iter(documents), batch_size=10)
+total: int = report.added + report.updated
+for part in pipeline.as_chain(FakeListChatModel(responses=["x"])).stream({"input": "q"}):
+    answer: str = part.get("answer", "")
+with SQLiteVectorStore(embedding) as opened:
+    opened.clear()

@@ -1,0 +1,173 @@
+"""Files, paths and the SQLite library."""
+
+import logging
+import sqlite3
+
+import pytest
+
+from langchain_ragstore import (
+    HashingEmbeddings,
+    InvalidInputError,
+    SQLiteVectorStore,
+    UnsupportedSQLiteError,
+)
+from langchain_ragstore.storage.sqlite import connection, schema
+from langchain_ragstore.storage.sqlite.connection import Database, require_sqlite
+
+
+@pytest.mark.parametrize(
+    "name", ["a b.db", "日本語.db", "what?.db", "#1.db", "100%25.db", "'q\".db"]
+)
+def test_any_file_name(tmp_path, name):
+    path = tmp_path / name
+    with SQLiteVectorStore(HashingEmbeddings(8), path) as store:
+        store.add_texts(["a"])
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+    with SQLiteVectorStore(HashingEmbeddings(8), str(path), read_only=True) as store:
+        assert len(store) == 1
+
+
+def test_home_and_relative_paths(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    SQLiteVectorStore(path="~/home.db").close()
+    SQLiteVectorStore(path="here.db").close()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["here.db", "home.db"]
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("", "file name"),
+        ("a\0b", "file name"),
+        (b"a.db", "file name"),
+        (".", "is a folder"),
+        ("absent/rag.db", "does not exist"),
+    ],
+)
+def test_bad_paths_are_named(tmp_path, monkeypatch, path, words):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInputError, match=words):
+        SQLiteVectorStore(path=path)
+
+
+def test_read_only_needs_a_file(tmp_path):
+    with pytest.raises(InvalidInputError, match="creates nothing"):
+        SQLiteVectorStore(path=tmp_path / "absent.db", read_only=True)
+    with pytest.raises(InvalidInputError, match="needs a file"):
+        SQLiteVectorStore(read_only=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_applications_keep_their_tables(tmp_path):
+    path = tmp_path / "shared.db"
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE checkpoints (x)")
+    other.execute("INSERT INTO checkpoints VALUES (1)")
+    other.execute("PRAGMA user_version = 7")
+    other.execute("PRAGMA application_id = 9")
+    other.commit()
+    with SQLiteVectorStore(HashingEmbeddings(8), path) as store:
+        store.add_texts(["a"])
+        store.clear()
+    assert other.execute("SELECT x FROM checkpoints").fetchall() == [(1,)]
+    assert other.execute("PRAGMA user_version").fetchone() == (7,)
+    assert other.execute("PRAGMA application_id").fetchone() == (9,)
+    names = [
+        row[0]
+        for row in other.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    ]
+    ours = [name for name in names if name not in ("checkpoints", "sqlite_sequence")]
+    assert all(name.startswith("ragstore_") for name in ours)
+    other.close()
+
+
+def test_a_new_file_says_whose_it_is(tmp_path):
+    SQLiteVectorStore(path=tmp_path / "new.db").close()
+    raw = sqlite3.connect(tmp_path / "new.db")
+    assert raw.execute("PRAGMA application_id").fetchone() == (schema.APPLICATION_ID,)
+    assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert raw.execute("SELECT version FROM ragstore_schema").fetchall() == [(1,)]
+    raw.close()
+
+
+def test_settings_of_a_connection():
+    database = Database()
+    with database.read() as opened:
+        assert opened.execute("PRAGMA trusted_schema").fetchone() == (0,)
+        assert opened.execute("PRAGMA foreign_keys").fetchone() == (1,)
+    assert not database.closed
+    database.close()
+    assert database.closed
+
+
+def test_a_file_system_without_wal_is_said_aloud(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(connection, "_write_ahead", lambda _connection: "delete")
+    with (
+        caplog.at_level(logging.WARNING),
+        SQLiteVectorStore(path=tmp_path / "a.db") as store,
+    ):
+        assert len(store) == 0
+    assert "no write-ahead log here, journal mode delete" in caplog.text
+
+
+def test_busy_is_tried_again(tmp_path, monkeypatch):
+    tries = []
+
+    def busy_at_first(_connection):
+        tries.append(1)
+        if len(tries) < 3:
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise error
+        return "wal"
+
+    monkeypatch.setattr(connection, "_write_ahead", busy_at_first)
+    SQLiteVectorStore(path=tmp_path / "a.db").close()
+    assert len(tries) >= 3
+
+
+def test_an_old_library_is_named():
+    require_sqlite((3, 37, 0))
+    with pytest.raises(UnsupportedSQLiteError, match=r"3\.36\.0 is linked.*3\.37\.0"):
+        require_sqlite((3, 36, 0))
+
+
+def test_logging(caplog, tmp_path):
+    with (
+        caplog.at_level(logging.DEBUG, "langchain_ragstore"),
+        SQLiteVectorStore(HashingEmbeddings(8), tmp_path / "a.db") as store,
+    ):
+        store.add_texts(["a"], ids=["1"])
+        store.delete("1")
+    assert [r.levelname for r in caplog.records] == ["INFO", "DEBUG", "DEBUG"]
+    assert "stored 1 records" in caplog.text
+    assert "deleted 1 records" in caplog.text
+
+
+def test_many_tombstones_make_others_reload(tmp_path, monkeypatch):
+    monkeypatch.setattr("langchain_ragstore.storage.sqlite.backend.SQLITE_TOMBSTONES", 3)
+    path = tmp_path / "a.db"
+    reader, writer = (SQLiteVectorStore(HashingEmbeddings(8), path) for _ in range(2))
+    writer.add_texts(list("abcdefghij"), ids=list("abcdefghij"))
+    assert len(reader.similarity_search("a", 99)) == 10
+    for id in "abcde":
+        writer.delete(id)
+    writer.add_texts(["new"])
+    assert len(reader.similarity_search("a", 99)) == 6
+    raw = sqlite3.connect(path)
+    assert raw.execute("SELECT count(*) FROM ragstore_tombstone").fetchone() == (3,)
+    raw.close()
+    reader.close()
+    writer.close()
+
+
+def test_a_copy_that_is_mostly_dead_is_read_anew(monkeypatch):
+    monkeypatch.setattr("langchain_ragstore.storage.sqlite.resident._MINIMUM_ROWS", 4)
+    store = SQLiteVectorStore(HashingEmbeddings(8))
+    store.add_texts([str(n) for n in range(40)], ids=[str(n) for n in range(40)])
+    store.similarity_search("1")
+    before = store.stats()["resident_bytes"]
+    store.delete([str(n) for n in range(30)])
+    assert len(store.similarity_search("1", 99)) == 10
+    assert store.stats()["resident_bytes"] < before / 2
