@@ -7,7 +7,6 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from strategies import clashing, filters
 
 from langchain_ragstore.errors import DimensionMismatchError
 from langchain_ragstore.filters import EVERYTHING, parse
@@ -15,6 +14,7 @@ from langchain_ragstore.model import Record
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.vectors.arrays import unit_matrix
+from strategies import clashing, filters
 
 collections = st.sampled_from(["one", "two"])
 ids = st.sampled_from(["a", "b", "c", "d", "e\x00"])

@@ -4,7 +4,6 @@ import itertools
 
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import filters, metadatas, nasty_texts, ordered_values
 
 from langchain_ragstore.filters import (
     EVERYTHING,
@@ -18,6 +17,7 @@ from langchain_ragstore.filters import (
 from langchain_ragstore.model import Record
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
+from strategies import filters, metadatas, nasty_texts, ordered_values
 
 SQLITE = SQLiteBackend()
 numbers = itertools.count()

@@ -5,10 +5,10 @@ import itertools
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import nasty_prose
 
 from langchain_ragstore import CJKRecursiveTextSplitter
 from langchain_ragstore.text import graphemes
+from strategies import nasty_prose
 
 sizes = st.integers(1, 30)
 separators = st.sampled_from([None, None, ["\n", "。", " "], ["，", ""]])

@@ -3,7 +3,6 @@
 from datetime import date
 
 import pytest
-from fakes import Counting
 from langchain_core.documents import Document
 from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_core.language_models import FakeListLLM, GenericFakeChatModel
@@ -18,6 +17,7 @@ from langchain_core.structured_query import (
 )
 from langchain_core.tools import create_retriever_tool
 
+from fakes import Counting
 from langchain_ragstore import (
     CJKRecursiveTextSplitter,
     FilterError,

@@ -8,10 +8,10 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from hypothesis import given
-from strategies import metadatas
 
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.metadata import MAX_DEPTH, decode, encode, normalised
+from strategies import metadatas
 
 
 def same(first, second):

@@ -4,9 +4,9 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from fakes import Answering, Table
 from langchain_core.documents import Document
 
+from fakes import Answering, Table
 from langchain_ragstore import (
     CJKRecursiveTextSplitter,
     HashingEmbeddings,

@@ -3,13 +3,13 @@
 import uuid
 
 import pytest
-from fakes import Counting, Table
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
+from fakes import Counting, Table
 from langchain_ragstore import (
     CJKRecursiveTextSplitter,
     EmbeddingMismatchError,

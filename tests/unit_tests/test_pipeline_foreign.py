@@ -130,7 +130,9 @@ async def test_sync_and_async_find_the_same(pipeline):
     pipeline.ingest(pages("green tea", "black tea", "late fee"))
     found = pipeline.retrieve("green tea", k=2)
     again = await pipeline.aretrieve("green tea", k=2)
-    assert [(d.id, round(s, 5)) for d, s in found] == [(d.id, round(s, 5)) for d, s in again]
+    assert [(d.id, round(s, 5)) for d, s in found] == [
+        (d.id, round(s, 5)) for d, s in again
+    ]
     assert texts(found)[0] == "green tea"
     assert found[0][1] == pytest.approx(1.0, abs=1e-5)
 

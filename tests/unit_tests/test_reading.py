@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from fakes import Counting, Table
 from langchain_core.documents import Document
 
+from fakes import Counting, Table
 from langchain_ragstore import (
     FilterError,
     HashingEmbeddings,

@@ -8,9 +8,9 @@ from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
-from fakes import Answering, Clock, Counting
 from langchain_core.documents import Document
 
+from fakes import Answering, Clock, Counting
 from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
 from langchain_ragstore.documents import content_id
 from langchain_ragstore.errors import DimensionMismatchError, InvalidInputError

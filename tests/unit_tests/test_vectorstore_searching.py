@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from fakes import Counting, Table
 
+from fakes import Counting, Table
 from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
 from langchain_ragstore.errors import (
     DimensionMismatchError,

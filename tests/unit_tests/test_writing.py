@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from fakes import Counting, Table
 from langchain_core.documents import Document
 
+from fakes import Counting, Table
 from langchain_ragstore import (
     DimensionMismatchError,
     HashingEmbeddings,
