@@ -3,7 +3,9 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
-PIP := $(PY) -m pip --disable-pip-version-check --quiet
+INSTALL := scripts/install $(PY)
+# Stamps: written when a step of the set-up is complete, so that a broken-off one is repeated.
+MADE := $(VENV)/.made
 RUNTIME := $(VENV)/.runtime
 TESTING := $(VENV)/.testing
 # Tests with other SQLite libraries than Python's own: the oldest one that is common, and
@@ -16,17 +18,19 @@ SQLITE_BUILDS := 0.5.0 0.5.4.post2
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(PY):
-	@python=$$(scripts/find-python) && $$python -m venv $(VENV) && $(PIP) install --upgrade pip
-
-$(RUNTIME): $(PY) pyproject.toml
-	@echo "setting up: the package and what it needs"
-	@$(PIP) install --editable .
+$(MADE):
+	@python=$$(scripts/find-python) && "$$python" -m venv --clear $(VENV)
+	@$(INSTALL) --upgrade pip
 	@touch $@
 
-$(TESTING): $(RUNTIME) pyproject.toml
+$(RUNTIME): $(MADE) pyproject.toml
+	@echo "setting up: the package and what it needs"
+	@$(INSTALL) --editable .
+	@touch $@
+
+$(TESTING): $(RUNTIME)
 	@echo "setting up: tools and tests"
-	@$(PIP) install --group dev
+	@$(INSTALL) --group dev
 	@touch $@
 
 demo: $(RUNTIME) ## Ingest, search and reopen real documents in three languages
@@ -34,9 +38,8 @@ demo: $(RUNTIME) ## Ingest, search and reopen real documents in three languages
 
 test: lint type unit sqlite ## Everything that is checked before a change lands
 
-unit: $(TESTING) ## The fast tests, on Python's own SQLite, with coverage
-	@$(BIN)/coverage run -m pytest -q -m "not slow"
-	@$(BIN)/coverage report --fail-under=95 | tail -n 25
+unit: $(TESTING) ## The fast tests, on Python's own SQLite
+	@$(PY) -m pytest -q -n 2 -m "not slow"
 
 sqlite: $(TESTING) ## The storage tests on an old and on the newest SQLite
 	@scripts/other-sqlite $(PY) $(SQLITE_BUILDS)
@@ -55,8 +58,9 @@ format: $(TESTING) ## Put the code into style
 type: $(TESTING) ## Types, strictly
 	@$(BIN)/mypy
 
-coverage: unit ## The lines that no test reaches, as HTML in htmlcov/
-	@$(BIN)/coverage html
+coverage: $(TESTING) ## The lines and branches that no test reaches; fails below 95 %
+	@$(PY) -m pytest -q -n 2 -m "not slow" --cov --cov-fail-under=95 \
+		--cov-report=term-missing:skip-covered --cov-report=html
 
 clean: ## Remove what the commands above made
 	rm -rf $(VENV) htmlcov .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

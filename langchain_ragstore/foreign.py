@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
@@ -48,6 +49,25 @@ async def areplace_source(
         if changed:
             await store.aadd_documents(changed, ids=[document.id for document in changed])
     return report
+
+
+def narrowed(store: VectorStore, bound: Any, given: Any) -> Any:
+    """What fulfils both filters, in the store's own language.
+
+    Two functions are joined into one, two dictionaries by the `$and` of Chroma, Postgres
+    and others; what a store makes of its other filters is not known here.
+
+    Raises:
+        StorageError: The filters are of other kinds, or of two.
+    """
+    if callable(bound) and callable(given):
+        return lambda document: bound(document) and given(document)
+    if isinstance(bound, Mapping) and isinstance(given, Mapping):
+        return {"$and": [bound, given]}
+    raise StorageError(
+        f"{type(store).__name__} cannot be asked for what fulfils both filters, "
+        f"{bound!r} and {given!r}; write them as one"
+    )
 
 
 @contextmanager

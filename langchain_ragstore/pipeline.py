@@ -154,9 +154,11 @@ class RagPipeline:
             return []
         if isinstance(self.store, BackendVectorStore):
             return _similar(self.store.similarity_search_with_score(query, k, filter))
-        keywords = {} if filter is None else {"filter": filter}
         if isinstance(self.store, InMemoryVectorStore):  # it has cosines, no relevance
-            return _relevant(self.store.similarity_search_with_score(query, k, **keywords))
+            return _relevant(
+                self.store.similarity_search_with_score(query, k, **_function(filter))
+            )
+        keywords = {} if filter is None else {"filter": filter}
         with foreign.named_errors(self.store):
             return self.store.similarity_search_with_relevance_scores(query, k, **keywords)
 
@@ -175,11 +177,13 @@ class RagPipeline:
             return _similar(
                 await self.store.asimilarity_search_with_score(query, k, filter)
             )
-        keywords = {} if filter is None else {"filter": filter}
         if isinstance(self.store, InMemoryVectorStore):
             return _relevant(
-                await self.store.asimilarity_search_with_score(query, k, **keywords)
+                await self.store.asimilarity_search_with_score(
+                    query, k, **_function(filter)
+                )
             )
+        keywords = {} if filter is None else {"filter": filter}
         with foreign.named_errors(self.store):
             return await self.store.asimilarity_search_with_relevance_scores(
                 query, k, **keywords
@@ -261,10 +265,7 @@ class PipelineRetriever(BaseRetriever):
     def _keywords(self, given: Mapping[str, Any]) -> dict[str, Any]:
         unknown = {key: None for key in given if key not in ("k", "filter")}
         refuse_unknown("invoke", unknown, ("k", "filter"))
-        narrower = given.get("filter")
-        filter = self.filter if narrower is None else narrower
-        if self.filter is not None and narrower is not None:
-            filter = both(to_filter(self.filter), to_filter(narrower))
+        filter = _narrowed(self.pipeline.store, self.filter, given.get("filter"))
         return {"k": given.get("k", self.k), "filter": filter}
 
     @override
@@ -284,6 +285,22 @@ class PipelineRetriever(BaseRetriever):
     ) -> list[Document]:
         found = await self.pipeline.aretrieve(query, **self._keywords(kwargs))
         return [document for document, _ in found]
+
+
+def _narrowed(store: VectorStore, bound: Any, given: Any) -> Any:
+    if bound is None or given is None:
+        return bound if given is None else given
+    if isinstance(store, (BackendVectorStore, InMemoryVectorStore)):
+        return both(to_filter(bound), to_filter(given))
+    return foreign.narrowed(store, bound, given)
+
+
+def _function(filter: FilterLike) -> dict[str, Any]:
+    """The filter of `InMemoryVectorStore`, which takes functions alone, as a keyword."""
+    if filter is None:
+        return {}
+    where = to_filter(filter)
+    return {"filter": lambda d: where.matches(str(d.id), d.page_content, d.metadata)}
 
 
 def _check_same(embedding: Embeddings | str, store: VectorStore) -> None:

@@ -1,5 +1,7 @@
 """Stand-ins for what a test must control: embedding models and time."""
 
+import re
+
 from langchain_core.embeddings import Embeddings
 
 from langchain_ragstore import HashingEmbeddings
@@ -69,3 +71,8 @@ class Answering(Embeddings):
 
     def embed_query(self, text):
         return self.answer([text])[0]
+
+
+def label(value) -> str:
+    """The name of a test's case: its value, without addresses in memory."""
+    return re.sub(r" at 0x\w+", "", str(value))

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from fakes import label
 from langchain_ragstore.errors import FilterError
 from langchain_ragstore.filters import EVERYTHING, NOTHING, And, Not, Or, both, parse
 
@@ -229,7 +230,7 @@ def test_like(pattern, text, held):
         ("a = 1", ["str", "'a = 1'"]),
         ([{"a": 1}], ["list"]),
     ],
-    ids=str,
+    ids=label,
 )
 def test_what_cannot_be_meant_raises(filter, words):
     with pytest.raises(FilterError) as raised:

@@ -11,7 +11,10 @@ from fakes import Counting
 from langchain_ragstore import IngestReport, RagPipeline, StorageError, make_document
 
 # Chroma's "relevance" of dissimilar texts is negative, of which LangChain warns.
-pytestmark = pytest.mark.filterwarnings("ignore:Relevance scores must be between")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Relevance scores must be between",
+    "ignore:legacy embedding function config:DeprecationWarning",
+)
 
 
 def chroma(model):
@@ -114,6 +117,17 @@ async def test_a_retriever_narrows_its_filter(pipeline):
     assert texts(await retriever.ainvoke("tea", filter=late)) == ["tea four"]
     unbound = pipeline.as_retriever()
     assert set(texts(unbound.invoke("tea", filter=late))) == {"tea three", "tea four"}
+
+
+async def test_dictionaries_filter_the_in_memory_store_too():
+    pipeline = RagPipeline(store=InMemoryVectorStore(Counting()))
+    pipeline.ingest(pages("tea one", "tea two", "tea three", "tea four"))
+    found = pipeline.retrieve("tea", filter={"page": {"$gt": 1}})
+    assert set(texts(found)) == {"tea three", "tea four"}
+    assert texts(pipeline.retrieve("tea", filter={"$id": "s:chunk:0001"})) == ["tea two"]
+    retriever = pipeline.as_retriever(filter={"page": {"$gt": 1}})
+    found = await retriever.ainvoke("tea", filter=lambda d: d.metadata["odd"] == 1)
+    assert texts(found) == ["tea four"]
 
 
 async def test_filters_that_cannot_be_joined_are_an_error():

@@ -125,9 +125,7 @@ class SQLiteBackend:
             state = _state(connection, collection)
             if state is None:
                 return 0
-            found = list(
-                _rows(connection, state, "r.key, r.metadata", now, ids=ids, where=where)
-            )
+            found = _rows(connection, state, "r.key, r.metadata", now, ids=ids, where=where)
             if not found:
                 return 0
             (generation,) = connection.execute(
@@ -170,7 +168,7 @@ class SQLiteBackend:
                 return []
             found = {
                 record.id: record
-                for _, record in _records(
+                for record in _records(
                     connection, state, self._clock(), ids=ids, where=where, vectors=vectors
                 )
             }
@@ -291,7 +289,7 @@ class SQLiteBackend:
             rows = _rows(
                 connection, state, "count(*)", self._clock(), ids=None, where=where
             )
-            return int(next(iter(rows))[0])
+            return int(rows[0][0])
 
     def collections(self) -> list[str]:
         """See `Backend.collections`."""
@@ -411,20 +409,25 @@ def _rows(
     *,
     ids: Collection[str] | None,
     where: Filter,
-) -> Iterator[tuple[Any, ...]]:
-    """Columns of the records that have one of `ids` (None: any) and match."""
+) -> list[tuple[Any, ...]]:
+    """Columns of the records that have one of `ids` (None: any) and match.
+
+    A list, not a generator: one that is left half-read would hold its statement open.
+    """
     with applied(connection, where) as clause:
         if ids is None:
             statement = sql.select(columns, clause.sql)
-            yield from connection.execute(
+            return connection.execute(
                 statement, [state.collection, now, *clause.parameters]
-            )
-            return
+            ).fetchall()
         statement = sql.select(columns, f"{sql.AMONG_IDS} AND {clause.sql}")
-        for batch in _batches([bound(id) for id in dict.fromkeys(ids)]):
-            yield from connection.execute(
+        return [
+            row
+            for batch in _batches([bound(id) for id in dict.fromkeys(ids)])
+            for row in connection.execute(
                 statement, [state.collection, now, *batch, *clause.parameters]
             )
+        ]
 
 
 def _keys(
@@ -446,14 +449,16 @@ def _records(
     ids: Collection[str],
     where: Filter,
     vectors: bool,
-) -> Iterator[tuple[int, Record]]:
+) -> list[Record]:
     with applied(connection, where) as clause:
         statement = sql.records(f"{sql.AMONG_IDS} AND {clause.sql}", vectors=vectors)
-        for batch in _batches([bound(id) for id in dict.fromkeys(ids)]):
-            rows = connection.execute(
+        return [
+            _record(row)[1]
+            for batch in _batches([bound(id) for id in dict.fromkeys(ids)])
+            for row in connection.execute(
                 statement, [state.collection, now, *batch, *clause.parameters]
             )
-            yield from map(_record, rows)
+        ]
 
 
 def _by_key(

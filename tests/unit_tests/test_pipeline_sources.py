@@ -1,0 +1,205 @@
+"""What an ingestion does to a source: counts, embeddings spent, what is left."""
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.vectorstores import InMemoryVectorStore
+
+from fakes import Counting, Table
+from langchain_ragstore import (
+    CJKRecursiveTextSplitter,
+    EmbeddingMismatchError,
+    IngestReport,
+    InvalidInputError,
+    RagPipeline,
+    SQLiteVectorStore,
+    make_document,
+)
+
+LINES = ["The first line.", "The second line.", "The third line."]
+
+
+@pytest.fixture(params=["sync", "async"])
+def ingest(request, pipeline):
+    async def run(documents, **keywords):
+        if request.param == "sync":
+            return pipeline.ingest(documents, **keywords)
+        return await pipeline.aingest(documents, **keywords)
+
+    return run
+
+
+@pytest.fixture
+def pipeline():
+    return RagPipeline(Counting(), splitter=CJKRecursiveTextSplitter(20, 0))
+
+
+def spent(pipeline):
+    """Texts embedded since the last call."""
+    model = pipeline.store.embeddings
+    texts = list(model.texts)
+    model.texts.clear()
+    return texts
+
+
+def stored(pipeline):
+    return [(d.id, d.page_content.strip()) for d in pipeline.store.get(order_by="$id")]
+
+
+async def test_a_line_in_front_shifts_ids_but_costs_one_embedding(pipeline, ingest):
+    await ingest([make_document("d", "\n".join(LINES))])
+    assert len(spent(pipeline)) == 3
+    report = await ingest([make_document("d", "\n".join(["Before it all.", *LINES]))])
+    assert report.added + report.updated + report.skipped == 4
+    assert report.deleted == 0
+    assert [text.strip() for text in spent(pipeline)] == ["Before it all."]
+    assert stored(pipeline) == [
+        (f"d:chunk:{n:04d}", line) for n, line in enumerate(["Before it all.", *LINES])
+    ]
+
+
+async def test_a_shrunk_source_loses_its_stale_chunks(pipeline, ingest):
+    await ingest([make_document("d", "\n".join(LINES)), make_document("e", "Other.")])
+    report = await ingest([make_document("d", LINES[0])])
+    assert (report.added, report.deleted) == (0, 2)
+    assert stored(pipeline) == [("d:chunk:0000", LINES[0]), ("e:chunk:0000", "Other.")]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\n"])
+async def test_a_blank_source_is_removed(pipeline, ingest, blank):
+    await ingest([make_document("d", "\n".join(LINES)), make_document("e", "Other.")])
+    assert await ingest([make_document("d", blank)]) == IngestReport(deleted=3)
+    assert await ingest([make_document("d", blank)]) == IngestReport()
+    assert stored(pipeline) == [("e:chunk:0000", "Other.")]
+
+
+async def test_batches(pipeline, ingest):
+    text = "".join(f"Line number {n:04}.\n" for n in range(250))
+    assert (await ingest([make_document("d", text)])).added == 250
+    assert [len(b) for b in pipeline.store.embeddings.batches] == [100, 100, 50]
+    pipeline.store.clear()
+    pipeline.store.embeddings.batches.clear()
+    await ingest([make_document("d", text)], batch_size=200)
+    assert [len(b) for b in pipeline.store.embeddings.batches] == [200, 50]
+
+
+async def test_pages_without_ids_are_one_source(pipeline, ingest):
+    pages = [
+        Document(page_content=t, metadata={"source": "a.pdf", "page": n})
+        for n, t in enumerate(LINES)
+    ]
+    assert await ingest(page for page in pages) == IngestReport(added=3)
+    assert stored(pipeline) == [(f"a.pdf:chunk:{n:04d}", t) for n, t in enumerate(LINES)]
+    assert [d.metadata["page"] for d in pipeline.store.get(order_by="$id")] == [0, 1, 2]
+    assert await ingest(pages[:1]) == IngestReport(updated=1, deleted=2)
+
+
+async def test_equal_texts_of_one_call_are_all_kept(pipeline, ingest):
+    """Without id and source they are one source, named by the hash of the text."""
+    twice = [Document(page_content="Twice."), Document(page_content="Twice.")]
+    assert await ingest(twice) == IngestReport(added=2)
+    assert await ingest(twice) == IngestReport(skipped=2)
+    assert spent(pipeline) == ["Twice."]
+
+
+async def test_input_is_not_changed(pipeline, ingest):
+    document = Document(page_content="\n".join(LINES), metadata={"source": "s", "l": [1]})
+    copy = document.model_copy(deep=True)
+    await ingest([document])
+    assert document == copy
+
+
+@pytest.mark.parametrize("documents", [["text"], [None], [make_document("a", "b"), 5]])
+async def test_only_documents_are_taken(pipeline, ingest, documents):
+    with pytest.raises(InvalidInputError, match=r"document \d is a"):
+        await ingest(documents)
+    assert len(pipeline.store) == 0
+    with pytest.raises(InvalidInputError, match=r"write \[document\]"):
+        await ingest(make_document("a", "b"))
+
+
+async def test_a_failing_source_is_left_as_it_was(pipeline, ingest, monkeypatch):
+    await ingest([make_document("d", "\n".join(LINES))])
+    before = pipeline.store.get()
+
+    def fail(*_):
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr(pipeline.store.embeddings, "_documents", fail)
+    changed = "\n".join(["Changed.", *LINES[1:]])
+    with pytest.raises(ConnectionError):
+        await ingest([make_document("d", changed)])
+    assert pipeline.store.get() == before
+
+
+def test_without_a_splitter_documents_stay_whole():
+    pipeline = RagPipeline(Counting())
+    document = make_document("d", "\n".join(LINES), metadata={"n": 1})
+    assert pipeline.ingest([document]) == IngestReport(added=1)
+    assert pipeline.store.get() == [document]
+
+
+# --- retrieving and answering -------------------------------------------------------
+
+
+async def test_the_threshold_of_the_pipeline():
+    vectors = {"q": [1, 0], "9e-11": [9e-11, 1], "2e-10": [2e-10, 1], "far": [-1, 0]}
+    pipeline = RagPipeline(Table(vectors))
+    pipeline.ingest(make_document(t, t) for t in ("9e-11", "2e-10", "far"))
+    assert [d.id for d, _ in pipeline.retrieve("q")] == ["2e-10"]
+    assert [d.id for d, _ in await pipeline.aretrieve("q")] == ["2e-10"]
+    assert [d.id for d in pipeline.as_retriever().invoke("q")] == ["2e-10"]
+
+
+@pytest.mark.parametrize("kind", ["hybird", "", 5])
+async def test_unknown_search_types(pipeline, kind):
+    with pytest.raises(InvalidInputError, match="search_type is one of"):
+        pipeline.retrieve("q", search_type=kind)
+    with pytest.raises(InvalidInputError, match="search_type is one of"):
+        await pipeline.aretrieve("q", search_type=kind)
+
+
+def test_blank_queries_cost_nothing(pipeline):
+    pipeline.ingest([make_document("d", "text")])
+    pipeline.store.embeddings.calls.clear()
+    assert pipeline.retrieve("") == pipeline.retrieve("\u3000\n") == []
+    assert pipeline.as_retriever().invoke(" ") == []
+    assert pipeline.store.embeddings.calls == []
+
+
+async def test_async_awaits_the_embedder(pipeline):
+    await pipeline.aingest([make_document("d", "\n".join(LINES))])
+    found = await pipeline.aretrieve("second line", k=2)
+    assert pipeline.store.embeddings.calls == ["aembed_documents", "aembed_query"]
+    assert found == pipeline.retrieve("second line", k=2)
+    retriever = pipeline.as_retriever(k=2)
+    assert await retriever.ainvoke("second line") == retriever.invoke("second line")
+
+
+def test_embeddings_of_other_stores_must_agree_too():
+    model = Counting()
+    store = InMemoryVectorStore(model)
+    assert RagPipeline(model, store).store is store
+    with pytest.raises(EmbeddingMismatchError, match="pass embedding=None"):
+        RagPipeline(Counting(), store)
+    with pytest.raises(EmbeddingMismatchError):
+        RagPipeline(model, SQLiteVectorStore())
+
+
+def test_a_chain_streams_context_before_the_answer(pipeline):
+    pipeline.ingest([make_document("d", "\n".join(LINES))])
+    model = GenericFakeChatModel(messages=iter(["one two three"]))
+    parts = list(pipeline.as_chain(model, k=1).stream({"input": "second line?"}))
+    assert all(len(part) == 1 for part in parts)
+    keys = [next(iter(part)) for part in parts]
+    assert keys[-5:] == ["answer"] * 5
+    assert sorted(keys[:-5]) == ["context", "question"]
+    assert "".join(p["answer"] for p in parts[-5:]) == "one two three"
+
+
+def test_braces_in_texts_and_questions_are_plain_text(pipeline):
+    pipeline.ingest([make_document("d", "A set {x} of {0}.")])
+    model = GenericFakeChatModel(messages=iter(["fine"]))
+    answer = pipeline.as_chain(model).invoke("What is {x}?")
+    assert (answer["question"], answer["answer"]) == ("What is {x}?", "fine")
+    assert [d.page_content for d in answer["context"]] == ["A set {x} of {0}."]
