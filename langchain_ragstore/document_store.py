@@ -213,7 +213,8 @@ class DocumentStore(VectorStore):
         stored = scan(self.collection_name, where=where, vectors=True)
         stored += get(
             self.collection_name,
-            [record.id for record in new],
+            # The source itself: it was stored whole when there was no splitter.
+            list(dict.fromkeys([*(record.id for record in new), source_id])),
             where=self._scope.where,
             vectors=True,
         )

@@ -172,15 +172,23 @@ def _ordered(operation: str, name: str, bound: Any, value: object) -> bool:
 @functools.lru_cache(maxsize=256)
 def like_pattern(pattern: str, *, ignore_case: bool) -> re.Pattern[str]:
     r"""A LIKE pattern as a regex: `%` any run, `_` one character, `\` escapes."""
-    parts = []
+    pieces = [""]
     characters = iter(pattern)
     for character in characters:
-        if character == "\\":
-            character = next(characters, "\\")  # noqa: PLW2901 - the escaped one
-            parts.append(re.escape(character))
+        if character == "%":
+            pieces.append("")
+        elif character == "_":
+            pieces[-1] += "."
         else:
-            parts.append({"%": ".*", "_": "."}.get(character) or re.escape(character))
-    return re.compile("".join(parts), re.DOTALL | (re.IGNORECASE if ignore_case else 0))
+            # A backslash at the very end stands for itself.
+            literal = next(characters, "\\") if character == "\\" else character
+            pieces[-1] += re.escape(literal)
+    first, *inner = pieces
+    last = f".*{inner.pop()}" if inner else ""
+    # Between two % the first place that fits is as good as any later one. Atomic groups
+    # keep it; plain `.*` would try every combination, n^k of them for k signs.
+    whole = first + "".join(f"(?>.*?{piece})" for piece in inner if piece) + last
+    return re.compile(whole, re.DOTALL | (re.IGNORECASE if ignore_case else 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +258,8 @@ def parse(filter: Mapping[Any, Any] | Filter | None) -> Filter:
         `EVERYTHING`.
 
     Raises:
-        FilterError: An unknown operator or an operand that it cannot take.
+        FilterError: An unknown operator, an operand that it cannot take, or a filter
+            that contains itself.
 
     Example:
         ```python
@@ -268,7 +277,11 @@ def parse(filter: Mapping[Any, Any] | Filter | None) -> Filter:
     if not isinstance(filter, Mapping):
         found = f"{type(filter).__name__}: {filter!r}"
         raise FilterError(f"a filter is a dict, a callable or None, got {found}")
-    return _joined(And, (_entry(key, value) for key, value in filter.items()))
+    try:
+        return _joined(And, (_entry(key, value) for key, value in filter.items()))
+    except RecursionError:
+        msg = "a filter is nested too deeply, or contains itself"
+        raise FilterError(msg) from None
 
 
 def _joined(form: type[And | Or], parts: Iterable[Filter]) -> Filter:

@@ -92,10 +92,10 @@ def _first(source_id: str) -> list[str]:
 def _ids(
     source_id: str, documents: Sequence[Document], stored: Sequence[Document]
 ) -> list[str]:
-    """Ids of the new chunks and of all that the source had."""
+    """Ids of the new chunks and of all that the source had, stored whole or cut."""
     counts = [document.metadata.get("chunk_count", 1) for document in stored]
     earlier = [chunk_id(source_id, at) for at in range(counts[0] if counts else 0)]
-    return list(dict.fromkeys([*(str(d.id) for d in documents), *earlier]))
+    return list(dict.fromkeys([*(str(d.id) for d in documents), *earlier, source_id]))
 
 
 def _compared(

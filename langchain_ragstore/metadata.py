@@ -36,7 +36,7 @@ _RESTORE: Final[dict[str, Callable[[Any], Any]]] = {
     "$decimal": Decimal,
     "$uuid": UUID,
     "$bytes": base64.b64decode,
-    "$int": int,
+    "$int": lambda digits: int(digits, 16),
     "$float": float,
     "$str": json.loads,
     "$tuple": tuple,
@@ -113,7 +113,8 @@ def _plain(value: Any, path: tuple[str, ...], outer: tuple[int, ...]) -> Any:
     if isinstance(value, np.generic):
         return _plain_numpy(value, path, outer)
     if isinstance(value, int):
-        return int(value) if int(value) in _INT64 else {"$int": str(int(value))}
+        # Hexadecimal: Python refuses to write out more than 4 300 decimal digits.
+        return int(value) if int(value) in _INT64 else {"$int": hex(value)}
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"$float": repr(float(value))}
     if isinstance(value, (list, tuple, dict)):
@@ -123,7 +124,9 @@ def _plain(value: Any, path: tuple[str, ...], outer: tuple[int, ...]) -> Any:
 
 def _plain_numpy(value: np.generic, path: tuple[str, ...], outer: tuple[int, ...]) -> Any:
     item = value.item()
-    if isinstance(item, np.generic) or item != value:
+    if isinstance(value, np.void) or isinstance(item, np.generic):
+        return _refuse(value, path)
+    if item != value and item == item:  # noqa: PLR0124 - NaN comes back as NaN
         return _refuse(value, path)
     return _plain(item, path, outer)
 
@@ -155,10 +158,8 @@ def _plain_container(
 
 def _plain_scalar(value: object, path: tuple[str, ...]) -> Any:
     """The tagged form of what JSON has no type for."""
-    if isinstance(value, datetime):  # before date: a datetime is a date, too
-        return {"$datetime": value.isoformat()}
     if isinstance(value, date):
-        return {"$date": value.isoformat()}
+        return _plain_time(value, path)
     if isinstance(value, Decimal):
         return {"$decimal": str(value)}
     if isinstance(value, UUID):
@@ -166,6 +167,20 @@ def _plain_scalar(value: object, path: tuple[str, ...]) -> Any:
     if isinstance(value, bytes):
         return {"$bytes": base64.b64encode(value).decode("ascii")}
     return _refuse(value, path)
+
+
+def _plain_time(value: date, path: tuple[str, ...]) -> Any:
+    """A date or datetime; subclasses may hold more than these do (pandas' NaT)."""
+    text = value.isoformat()
+    try:
+        if isinstance(value, datetime):  # first: a datetime is a date, too
+            back = datetime.fromisoformat(text)
+            kept = back.replace(tzinfo=None) == value.replace(tzinfo=None)
+            return {"$datetime": text} if kept else _refuse(value, path)
+        kept = date.fromisoformat(text) == value
+    except ValueError:
+        kept = False
+    return {"$date": text} if kept else _refuse(value, path)
 
 
 def _refuse(value: object, path: tuple[str, ...]) -> Any:

@@ -82,6 +82,7 @@ class MemoryBackend:
         remove: Collection[str] = (),
     ) -> int:
         """See `Backend.patch`."""
+        encode(changes)  # refuse what cannot be stored, also when nothing matches
         with self._lock:
             found = self._chosen(collection, ids, where)
             records = {

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from langchain_ragstore.errors import DimensionMismatchError, InvalidInputError
 from langchain_ragstore.model import Matrix, Vector
 
+_NUMERIC: Final = "biufO"
+"""numpy's kinds of number; objects may be (Decimal), strings are not."""
+
 _RESCORE_VALUES: Final = 4_000_000
 """Numbers rescored at a time: 32 MB of float64, whatever the number of candidates."""
 
@@ -39,20 +42,19 @@ def unit_matrix(vectors: Sequence[Any], texts: Sequence[str] | None = None) -> M
         ]
         ```
     """
-    lengths = {np.size(vector) for vector in vectors}
-    if len(lengths) > 1:
-        first = np.size(vectors[0])
-        at = next(i for i, vector in enumerate(vectors) if np.size(vector) != first)
-        raise DimensionMismatchError(
-            f"embedding 0 has {first} dimensions but embedding {at} has "
-            f"{np.size(vectors[at])}{_of(texts, at)}; an embedder must keep one length"
-        )
-    try:
-        matrix = np.asarray(vectors, dtype=np.float64).reshape(len(vectors), -1)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"embeddings must be lists of numbers: {error}") from error
-    if len(vectors) and not matrix.shape[1]:
+    rows = [_row(vector, _of(texts, at), at) for at, vector in enumerate(vectors)]
+    if not rows:
+        return np.empty((0, 0), np.float32)
+    length = len(rows[0])
+    for at, row in enumerate(rows):
+        if len(row) != length:
+            raise DimensionMismatchError(
+                f"embedding 0 has {length} dimensions but embedding {at} has "
+                f"{len(row)}{_of(texts, at)}; an embedder must keep one length"
+            )
+    if not length:
         raise InvalidInputError(f"embedding 0 is empty{_of(texts, 0)}")
+    matrix = np.stack(rows)
     bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if bad.size:
         raise InvalidInputError(
@@ -60,6 +62,19 @@ def unit_matrix(vectors: Sequence[Any], texts: Sequence[str] | None = None) -> M
             "nothing was stored"
         )
     return _scaled(matrix)
+
+
+def _row(vector: Any, of: str, at: int) -> NDArray[np.float64]:
+    """One embedding as an array of one axis."""
+    try:
+        row = np.asarray(vector)
+        if row.ndim == 1 and row.dtype.kind in _NUMERIC:
+            return row.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        msg = f"embedding {at} must be a list of numbers{of}: {error}"
+        raise InvalidInputError(msg) from error
+    found = f"{type(vector).__name__} with {row.ndim} axes of {row.dtype}"
+    raise InvalidInputError(f"embedding {at} must be a list of numbers{of}, got {found}")
 
 
 def unit_vector(vector: Sequence[float]) -> Vector:

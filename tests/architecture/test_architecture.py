@@ -94,7 +94,7 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("statements", "where")),
     },
     f"{SQLITE}.connection": {"config", "errors"},
-    f"{SQLITE}.resident": {"model", f"{SQLITE}.statements"},
+    f"{SQLITE}.resident": {"errors", "model", f"{SQLITE}.statements"},
     f"{SQLITE}.schema": {"errors", f"{SQLITE}.connection"},
     f"{SQLITE}.statements": set(),
     f"{SQLITE}.where": {"filters", "metadata", f"{SQLITE}.statements"},

@@ -2,18 +2,9 @@
 
 import pytest
 
+from fakes import Clock
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
-
-
-class Clock:
-    """A clock that stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Reopening:

@@ -1,22 +1,42 @@
 """Files, paths and the SQLite library."""
 
 import logging
+import os
 import sqlite3
+import sys
+import threading
+from contextlib import ExitStack
 
+import numpy as np
 import pytest
 
-from langchain_ragstore import (
-    HashingEmbeddings,
+from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
+from langchain_ragstore.config import SQLITE_IDLE_CONNECTIONS
+from langchain_ragstore.errors import (
+    CorruptStoreError,
     InvalidInputError,
-    SQLiteVectorStore,
+    StoreClosedError,
     UnsupportedSQLiteError,
 )
+from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.storage.sqlite import connection, schema
+from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.storage.sqlite.connection import Database, require_sqlite
+from records import AXES, ids, record
 
 
 @pytest.mark.parametrize(
-    "name", ["a b.db", "日本語.db", "what?.db", "#1.db", "100%25.db", "'q\".db"]
+    "name",
+    [
+        "a b.db",
+        "日本語.db",
+        "what?.db",
+        "#1.db",
+        "100%25.db",
+        "'q\".db",
+        "a&b=c;d.db",
+        "~x",
+    ],
 )
 def test_any_file_name(tmp_path, name):
     path = tmp_path / name
@@ -35,10 +55,44 @@ def test_home_and_relative_paths(tmp_path, monkeypatch):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["here.db", "home.db"]
 
 
+def test_a_tilde_that_names_no_user_is_a_letter(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    SQLiteVectorStore(path="~backup.db").close()
+    assert [p.name for p in tmp_path.iterdir()] == ["~backup.db"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes on Linux alone")
+def test_a_name_that_is_no_text(tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.db")
+    with SQLiteVectorStore(HashingEmbeddings(8), path) as store:
+        store.add_texts(["a"])
+    assert os.listdir(os.fsencode(tmp_path)) == [b"\xff.db"]  # noqa: PTH208 - bytes
+
+
+def test_a_path_stays_where_it_was_opened(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    store = SQLiteVectorStore(HashingEmbeddings(8), "rag.db")
+    store.add_texts(["a"])
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    # A question within a question opens a second connection.
+    assert store.count(lambda _document: store.count() == 1) == 1
+    store.close()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_symbolic_link_is_followed(tmp_path):
+    (tmp_path / "link.db").symlink_to(tmp_path / "real.db")
+    SQLiteVectorStore(HashingEmbeddings(8), tmp_path / "link.db").close()
+    with SQLiteVectorStore(HashingEmbeddings(8), tmp_path / "real.db", read_only=True) as s:
+        assert len(s) == 0
+
+
 @pytest.mark.parametrize(
     ("path", "words"),
     [
         ("", "file name"),
+        ("\ud800.db", "no file can have the name"),
         ("a\0b", "file name"),
         (b"a.db", "file name"),
         (".", "is a folder"),
@@ -131,6 +185,124 @@ def test_an_old_library_is_named():
     require_sqlite((3, 37, 0))
     with pytest.raises(UnsupportedSQLiteError, match=r"3\.36\.0 is linked.*3\.37\.0"):
         require_sqlite((3, 36, 0))
+
+
+def test_a_library_without_json_is_named(monkeypatch):
+    def bare(*arguments, **keywords):
+        opened = original(*arguments, **keywords)
+        return NoJson(opened)
+
+    original = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", bare)
+    with pytest.raises(UnsupportedSQLiteError, match="JSON"):
+        SQLiteVectorStore()
+
+
+class NoJson:
+    def __init__(self, opened) -> None:
+        self.close = opened.close
+
+    def execute(self, statement):
+        raise sqlite3.OperationalError(f"no such function: {statement}")
+
+
+def test_a_closed_backend_says_so(tmp_path):
+    for path in (tmp_path / "a.db", ":memory:"):
+        backend = SQLiteBackend(path)
+        backend.upsert("c", [record("a", AXES[0])])
+        backend.close()
+        backend.close()
+        for use in (
+            lambda b: b.upsert("c", []),
+            lambda b: b.patch("c", ids=None, where=EVERYTHING, changes={}),
+            lambda b: b.delete("c", ids=None, where=EVERYTHING),
+            lambda b: b.get("c", ["a"]),
+            lambda b: b.scan("c"),
+            lambda b: b.dense("c", AXES[0], 1),
+            lambda b: b.count("c"),
+            lambda b: b.collections(),
+            lambda b: b.stats("c"),
+        ):
+            with pytest.raises(StoreClosedError, match="is closed; open it anew"):
+                use(backend)
+
+
+def test_who_waits_for_a_store_that_is_closed_is_told(tmp_path):
+    database = Database()
+    told = []
+
+    def wait():
+        try:
+            with database.read():
+                told.append("served")
+        except StoreClosedError:
+            told.append("closed")
+
+    with database.read():
+        waiting = threading.Thread(target=wait)
+        waiting.start()
+        closing = threading.Thread(target=database.close)
+        closing.start()
+        while not database.closed:
+            pass
+    waiting.join()
+    closing.join()
+    assert told == ["closed"]
+
+
+def test_no_more_than_a_few_idle_connections(tmp_path):
+    database = Database(tmp_path / "a.db")
+    with ExitStack() as stack:
+        for _ in range(SQLITE_IDLE_CONNECTIONS + 3):
+            stack.enter_context(database.read())
+    assert len(database._idle) == SQLITE_IDLE_CONNECTIONS
+    database.close()
+    assert database._idle == []
+
+
+def test_a_state_restored_in_place_is_searched(tmp_path):
+    path = tmp_path / "a.db"
+    backend = SQLiteBackend(path)
+    backend.upsert("c", [record("old", AXES[0])])
+    live, copy = sqlite3.connect(path), sqlite3.connect(tmp_path / "copy.db")
+    live.backup(copy)
+    for n in range(5):
+        backend.upsert("c", [record(f"new{n}", AXES[0])])
+    assert len(backend.dense("c", AXES[0], 9)) == 6
+    copy.backup(live)
+    assert ids(backend.dense("c", AXES[0], 9)) == ["old"]
+    backend.upsert("c", [record("newer", AXES[0])])
+    assert ids(backend.dense("c", AXES[0], 9)) == ["newer", "old"]
+    for connected in (live, copy, backend):
+        connected.close()
+
+
+def test_a_vector_of_a_wrong_length_in_the_file_is_named(tmp_path):
+    path = tmp_path / "a.db"
+    backend = SQLiteBackend(path)
+    backend.upsert("c", [record("a", AXES[0])])
+    raw = sqlite3.connect(path)
+    raw.execute("UPDATE ragstore_vector SET data = x'00'")
+    raw.commit()
+    raw.close()
+    with pytest.raises(CorruptStoreError, match="a vector of 1 bytes instead of 16"):
+        backend.dense("c", AXES[0], 1)
+    backend.upsert("c", [record("a", AXES[0])])
+    assert ids(backend.dense("c", AXES[0], 1)) == ["a"]
+    backend.close()
+
+
+def test_a_copy_follows_replacements_without_growing_for_ever():
+    backend = SQLiteBackend()
+    backend.upsert("c", [record(str(n), AXES[n % 4]) for n in range(300)])
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        chosen = rng.integers(0, 300, 100)
+        backend.upsert("c", [record(str(n), AXES[n % 4]) for n in set(chosen.tolist())])
+        assert len(backend.dense("c", AXES[0], 999)) == 300
+    limit = 4 * 300 * AXES[0].nbytes + 4 * 300 * 17
+    assert backend.stats("c")["resident_bytes"] <= limit
+    backend.close()
 
 
 def test_logging(caplog, tmp_path):

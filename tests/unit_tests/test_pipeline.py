@@ -121,6 +121,13 @@ def test_where_a_source_gets_its_name():
     ]
 
 
+def test_a_source_that_was_whole_and_is_cut_now(pipeline):
+    whole = RagPipeline(store=pipeline.store)
+    assert whole.ingest([make_document("a", TEXT)]) == IngestReport(added=1)
+    assert pipeline.ingest([make_document("a", TEXT)]) == IngestReport(added=3, deleted=1)
+    assert whole.ingest([make_document("a", TEXT)]) == IngestReport(added=1, deleted=3)
+
+
 def test_changed_metadata_are_an_update_without_embedding():
     pipeline = RagPipeline(store=SQLiteVectorStore(Counting()))
     pipeline.ingest([make_document("a", "text")])

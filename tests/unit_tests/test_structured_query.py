@@ -56,7 +56,7 @@ def found(store, expression):
         (Comparator.CONTAIN, "tags", "b", {"mid"}),
         (Comparator.CONTAIN, "genre", "tea", {"old", "mid"}),
         (Comparator.LIKE, "genre", "tea", {"old", "mid"}),
-        (Comparator.LIKE, "genre", "green%", {"mid"}),
+        (Comparator.LIKE, "genre", "tea%", {"old"}),
         (Comparator.LIKE, "genre", "%tea", {"old", "mid"}),
         (Comparator.IN, "year", [1999, 2020], {"old", "new"}),
         (Comparator.IN, "year", 1999, {"old"}),

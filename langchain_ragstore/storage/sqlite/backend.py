@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import sqlite3
@@ -9,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,12 @@ from langchain_ragstore.storage.sqlite.where import applied
 from langchain_ragstore.vectors.arrays import best, cosines, rounding_slack
 
 logger = logging.getLogger(__name__)
+
+_STALE_READS: Final = 3
+"""Searches that may find a copy newer than their transaction before it is dropped."""
+
+_INT64_MAX: Final = 2**63 - 1
+"""The largest number that can be bound."""
 
 
 class SQLiteBackend:
@@ -211,8 +218,8 @@ class SQLiteBackend:
                         state.collection,
                         self._clock(),
                         *clause.parameters,
-                        -1 if limit is None else limit,
-                        offset,
+                        -1 if limit is None else min(limit, _INT64_MAX),
+                        min(offset, _INT64_MAX),
                     ],
                 )
                 return [_record(row)[1] for row in rows]
@@ -241,12 +248,16 @@ class SQLiteBackend:
         vectors: bool = False,
     ) -> list[Hit]:
         """See `Backend.dense`."""
-        while True:
+        for attempt in itertools.count(1):
             try:
                 with self._database.read() as connection:
                     return self._dense(connection, collection, vector, k, where, vectors)
             except StaleReadError:
-                continue  # a newer transaction sees at least what the copy holds
+                # A newer transaction sees at least what the copy holds, unless an older
+                # state of the file was restored in place; then the copy is of no use.
+                if attempt == _STALE_READS:
+                    self._resident.clear()
+        raise AssertionError  # pragma: no cover - the loop has no end
 
     def _dense(
         self,

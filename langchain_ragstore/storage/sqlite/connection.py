@@ -9,7 +9,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
@@ -40,7 +40,8 @@ _RETRY_STEP: Final = 0.02
 
 _POOLS: Final[weakref.WeakSet[Database]] = weakref.WeakSet()
 _ABANDONED: Final[list[sqlite3.Connection]] = []
-"""Connections inherited through fork; closing them would harm the parent's."""
+"""Connections that were busy when the process forked; closing them would harm the
+parent's, who uses them."""
 
 
 class Database:
@@ -82,6 +83,13 @@ class Database:
         self._owner: int | None = None
         self._closed = False
         self._changed = threading.Condition()
+
+    def _before_fork(self) -> None:
+        # A child that inherits open connections believes that it holds their locks, and
+        # the parent's last close() would then unlink the log that the child writes to.
+        if self.path != MEMORY:
+            with self._changed:
+                self._close_idle()
 
     def _after_fork(self) -> None:
         closed, idle, active = self._closed, self._idle, self._active
@@ -183,19 +191,30 @@ class Database:
             return f"file:{MEMORY}"
         mode = "ro" if self.read_only else "rwc"
         # SQLite decodes % escapes, so that names with ?, # and % open the right file.
-        return f"file:{quote(os.path.abspath(self.path))}?mode={mode}"  # noqa: PTH100 - no symlink resolved
+        return f"file:{quote(os.fsencode(self.path))}?mode={mode}"
 
     def _configure(self, connection: sqlite3.Connection) -> None:
         connection.text_factory = _text
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA foreign_keys = ON")
-        if self.path != MEMORY and not self.read_only:
-            mode = self._retried(lambda: _write_ahead(connection))
-            if mode != "wal":
-                logger.warning(
-                    "%s: no write-ahead log here, journal mode %s", self.path, mode
-                )
         connection.execute("SELECT count(*) FROM sqlite_schema")  # is it a database at all?
+
+    def use_write_ahead_log(self) -> None:
+        """Let readers and a writer work at once; the file keeps the setting.
+
+        Where the file system cannot do it, a warning says so and transactions wait for
+        each other. Not at opening: a file of a newer release is to stay untouched.
+        """
+        if self.path == MEMORY or self.read_only:
+            return
+        connection = self._acquire()
+        try:
+            with translated(self.path):
+                mode = self._retried(lambda: _write_ahead(connection))
+        finally:
+            self._release(connection)
+        if mode != "wal":
+            logger.warning("%s: no write-ahead log here, journal mode %s", self.path, mode)
 
     def _retried(self, action: Callable[[], Any]) -> Any:
         """Run what SQLite answers with "busy" at once, without its usual waiting."""
@@ -214,10 +233,12 @@ class Database:
             self._closed = True
             while self._active:
                 self._changed.wait()
-            for connection in self._idle:
-                connection.close()
-            self._idle = []
+            self._close_idle()
             self._changed.notify_all()
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
 
     @property
     def closed(self) -> bool:
@@ -225,13 +246,18 @@ class Database:
         return self._closed
 
 
+def _release_pools() -> None:
+    for pool in list(_POOLS):
+        pool._before_fork()  # noqa: SLF001 - the module's own class
+
+
 def _reset_pools() -> None:
-    for pool in _POOLS:
+    for pool in list(_POOLS):
         pool._after_fork()  # noqa: SLF001 - the module's own class
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_reset_pools)
+    os.register_at_fork(before=_release_pools, after_in_child=_reset_pools)
 
 
 def require_sqlite(version: tuple[int, ...] | None = None) -> None:
@@ -247,6 +273,14 @@ def require_sqlite(version: tuple[int, ...] | None = None) -> None:
             f"SQLite {'.'.join(map(str, found))} is linked to this Python, {wanted} or "
             "newer is needed: use a newer build of Python (the sqlite3 command is another)"
         )
+    with closing(sqlite3.connect(MEMORY)) as probe:
+        try:
+            probe.execute("SELECT json_type('null')")
+        except sqlite3.OperationalError as error:
+            raise UnsupportedSQLiteError(
+                "the SQLite that is linked to this Python was built without its JSON "
+                "functions: use another build of Python"
+            ) from error
 
 
 def bound(text: str) -> str | bytes:
@@ -270,7 +304,13 @@ def _checked_path(path: str | os.PathLike[str], *, read_only: bool) -> str:
         if read_only:
             raise InvalidInputError(f"read_only=True needs a file, got {MEMORY!r}")
         return MEMORY
-    file = Path(text).expanduser()
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"no file can have the name {path!r}: {error}") from error
+    # Absolute, so that a later chdir() opens no other file; symbolic links stay. (Path's
+    # expanduser refuses "~name.db", which is a file unless there is such a user.)
+    file = Path(os.path.abspath(os.path.expanduser(text)))  # noqa: PTH100, PTH111
     if file.is_dir():
         raise InvalidInputError(
             f"{text} is a folder; path is a file in it: {file / 'rag.db'}"

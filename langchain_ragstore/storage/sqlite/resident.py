@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from langchain_ragstore.errors import CorruptStoreError
 from langchain_ragstore.model import Matrix
 from langchain_ragstore.storage.sqlite import statements
 
@@ -141,6 +142,7 @@ def _appended(
 ) -> Snapshot:
     """The snapshot after the changes since its generation; `left` are deleted keys."""
     rows = connection.execute(statements.CHANGED, (state.collection, known.generation))
+    width = np.dtype(np.float32).itemsize * state.dimension
     keys: list[int] = []
     expires: list[float] = []
     blobs: list[bytes] = []
@@ -148,6 +150,10 @@ def _appended(
     for key, expiry, data in rows:
         changed.append(key)
         if data is not None:
+            if len(data) != width:
+                raise CorruptStoreError(
+                    f"record {key} has a vector of {len(data)} bytes instead of {width}"
+                )
             keys.append(key)
             expires.append(np.inf if expiry is None else expiry)
             blobs.append(data)

@@ -90,6 +90,7 @@ def migrate(database: Database) -> None:
     """
     with database.read() as connection:
         version = _version(connection, database.path)
+    database.use_write_ahead_log()
     if version == len(MIGRATIONS):
         return
     if database.read_only:

@@ -23,13 +23,17 @@ from langchain_ragstore.filters import (
     Filter,
     Not,
     Or,
-    Predicate,
     is_number,
 )
 from langchain_ragstore.metadata import decode, is_clean
 from langchain_ragstore.storage.sqlite.statements import MATCH_FUNCTION
 
-Leaf: TypeAlias = Compare | Predicate
+_MOST_LEAVES: Final = 50
+"""Conditions in one statement: each binds up to 9 variables, of which some builds allow
+999, and SQLite stops at expressions 1 000 deep, as a chain of 1 000 ORs is."""
+
+_DEEPEST: Final = 10
+"""Nesting of And, Or and Not in one statement: SQLite's parser has a stack of 100."""
 
 _SYMBOLS: Final = {"eq": "=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _INT64: Final = range(-(2**63), 2**63)
@@ -43,12 +47,12 @@ class Clause:
     Attributes:
         sql: The condition; nothing in it comes from the user.
         parameters: What is bound to it, in order.
-        leaves: Conditions that `MATCH_FUNCTION` decides, by number.
+        leaves: What `MATCH_FUNCTION` decides, by number.
     """
 
     sql: str = _TRUE
     parameters: list[Any] = field(default_factory=list)
-    leaves: list[Leaf] = field(default_factory=list)
+    leaves: list[Filter] = field(default_factory=list)
 
     def bind(self, *values: Any) -> None:
         """Append parameters in the order of their place in the SQL."""
@@ -59,10 +63,13 @@ class Clause:
 def applied(connection: sqlite3.Connection, where: Filter) -> Iterator[Clause]:
     """Compile a filter for use on one connection while the context lasts.
 
+    A filter too large or too deep for one statement is decided by Python as a whole.
     An exception of a callable filter reaches the caller as it is.
     """
     clause = Clause()
-    clause.sql = _compiled(where, clause)
+    leaves, depth = _size(where)
+    fits = leaves <= _MOST_LEAVES and depth <= _DEEPEST
+    clause.sql = (_compiled if fits else _in_python)(where, clause)
     raised: list[BaseException] = []
     if clause.leaves:
         match = _matcher(clause.leaves, raised)
@@ -76,7 +83,7 @@ def applied(connection: sqlite3.Connection, where: Filter) -> Iterator[Clause]:
 
 
 def _matcher(
-    leaves: list[Leaf], raised: list[BaseException]
+    leaves: list[Filter], raised: list[BaseException]
 ) -> Callable[[int, bytes, bytes, str], bool]:
     def match(number: int, id: bytes, content: bytes, metadata: str) -> bool:
         try:
@@ -106,7 +113,19 @@ def _compiled(where: Filter, clause: Clause) -> str:
     return _in_python(where, clause)
 
 
-def _in_python(leaf: Leaf, clause: Clause) -> str:
+def _size(where: Filter) -> tuple[int, int]:
+    """How many conditions a filter holds and how deeply they are nested."""
+    if isinstance(where, (And, Or)):
+        sizes = [_size(part) for part in where.parts]
+        deepest = max((depth for _, depth in sizes), default=0)
+        return sum(leaves for leaves, _ in sizes), 1 + deepest
+    if isinstance(where, Not):
+        leaves, depth = _size(where.part)
+        return leaves, 1 + depth
+    return 1, 0
+
+
+def _in_python(leaf: Filter, clause: Clause) -> str:
     clause.leaves.append(leaf)
     clause.bind(len(clause.leaves) - 1)
     columns = "CAST(r.id AS BLOB), CAST(r.content AS BLOB), r.metadata"
