@@ -8,12 +8,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from langchain_ragstore.errors import DimensionMismatchError
+from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, parse
 from langchain_ragstore.model import Record
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.vectors.arrays import unit_matrix
+from records import facts
 from strategies import clashing, filters
 
 collections = st.sampled_from(["one", "two"])
@@ -48,15 +49,8 @@ def outcome(action):
     """What an action returns, or the class of the error it raises."""
     try:
         return action()
-    except DimensionMismatchError as error:
+    except InvalidInputError as error:
         return type(error)
-
-
-def facts(record):
-    vector = None if record.vector is None else record.vector.tobytes()
-    metadata = repr(dict(record.metadata))
-    times = (record.created_at, record.updated_at, record.expires_at)
-    return record.id, record.content, metadata, vector, times
 
 
 class Engines(RuleBasedStateMachine):
@@ -80,6 +74,13 @@ class Engines(RuleBasedStateMachine):
     @rule(which=writers, name=collections, batch=batches, remove=st.lists(ids, max_size=2))
     def upsert(self, which, name, batch, remove):
         self.both(which, lambda engine: engine.upsert(name, batch, remove=remove))
+
+    @rule(which=writers, name=collections, batch=batches, remove=st.lists(ids, max_size=2))
+    def upsert_within_a_scope(self, which, name, batch, remove):
+        guard = parse({"a": {"$exists": True}, "b": {"$ne": 1}})
+        self.both(
+            which, lambda engine: engine.upsert(name, batch, remove=remove, guard=guard)
+        )
 
     @rule(which=writers, name=collections, chosen=st.lists(ids, max_size=3), filter=filters)
     def delete(self, which, name, chosen, filter):
@@ -116,6 +117,45 @@ class Engines(RuleBasedStateMachine):
                 ],
             )
 
+    @rule(which=writers, name=collections, chosen=st.lists(ids, max_size=4), filter=filters)
+    def get_and_count(self, which, name, chosen, filter):
+        where = parse(filter)
+        self.both(
+            which,
+            lambda engine: [
+                facts(found)
+                for found in engine.get(name, chosen, where=where, vectors=True)
+            ],
+        )
+        self.both(which, lambda engine: engine.count(name, where=where))
+
+    @rule(
+        which=writers,
+        name=collections,
+        order=st.sampled_from(
+            ["a", "-a", "$id", "-expires_at", "created_at", "-updated_at"]
+        ),
+        limit=st.one_of(st.none(), st.integers(0, 3)),
+        offset=st.integers(0, 2),
+    )
+    def page(self, which, name, order, limit, offset):
+        self.both(
+            which,
+            lambda engine: [
+                facts(found)
+                for found in engine.scan(name, order_by=order, limit=limit, offset=offset)
+            ],
+        )
+
+    @rule(which=writers, name=collections, chosen=st.lists(ids, max_size=2), value=clashing)
+    def patch_ids(self, which, name, chosen, value):
+        self.both(
+            which,
+            lambda engine: engine.patch(
+                name, ids=chosen, where=EVERYTHING, changes={"b": value}
+            ),
+        )
+
     @rule(seconds=st.sampled_from([1.0, 10.0]))
     def wait(self, seconds):
         self.now += seconds
@@ -141,7 +181,8 @@ class Engines(RuleBasedStateMachine):
                         (h.record.id, h.score) for h in e.dense(n, query, 9)
                     ],
                 )
-        assert self.engines[0].collections() == self.oracle.collections()
+        for engine in self.engines:
+            assert engine.collections() == self.oracle.collections()
 
     def teardown(self):
         if hasattr(self, "engines"):

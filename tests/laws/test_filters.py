@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_ragstore.filters import (
@@ -12,6 +12,7 @@ from langchain_ragstore.filters import (
     Field,
     identity,
     kind,
+    like_pattern,
     parse,
 )
 from langchain_ragstore.model import Record
@@ -44,9 +45,52 @@ def test_sql_means_what_matches_means(drawn, drawn_filters):
         expected = matching(where, stored)
         assert [r.id for r in SQLITE.scan(collection, where=where)] == expected
         assert SQLITE.count(collection, where=where) == len(expected)
-    for order in ("a", "-b", "$id", "-created_at"):
+    for order in ("a", "-b", ("$.x",), ("a", "b"), "$id", "-$content", "-created_at"):
         sorted_ids = [r.id for r in memory.scan(collection, order_by=order)]
         assert [r.id for r in SQLITE.scan(collection, order_by=order)] == sorted_ids
+
+
+@given(rows, st.lists(filters, min_size=30, max_size=60), st.sampled_from(["$and", "$or"]))
+@settings(max_examples=20)
+def test_filters_too_large_for_one_statement(drawn, drawn_filters, word):
+    collection = f"c{next(numbers)}"
+    SQLITE.upsert(collection, records(drawn))
+    where = parse({word: [*drawn_filters, {"$not": {word: drawn_filters}}]})
+    expected = matching(where, SQLITE.scan(collection))
+    assert [r.id for r in SQLITE.scan(collection, where=where)] == expected
+
+
+wildcards = st.text(alphabet="abA%_\\", max_size=8)
+
+
+@given(wildcards, st.text(alphabet="abA%_\\\n", max_size=10))
+def test_like_means_what_its_grammar_says(pattern, text):
+    assert bool(like_pattern(pattern, ignore_case=False).fullmatch(text)) == like(
+        tokens(pattern), text
+    )
+    assert bool(like_pattern(pattern, ignore_case=True).fullmatch(text)) == like(
+        tokens(pattern.lower()), text.lower()
+    )
+
+
+def tokens(pattern):
+    """Pairs of what a place takes and whether it is a wildcard."""
+    found, at = [], 0
+    while at < len(pattern):
+        escaped = pattern[at] == "\\" and at + 1 < len(pattern)
+        at += escaped
+        found.append((pattern[at], not escaped and pattern[at] in "%_"))
+        at += 1
+    return found
+
+
+def like(pattern, text):
+    if not pattern:
+        return not text
+    (sign, wild), rest = pattern[0], pattern[1:]
+    if wild and sign == "%":
+        return like(rest, text) or (bool(text) and like(pattern, text[1:]))
+    return bool(text) and (wild or text[0] == sign) and like(rest, text[1:])
 
 
 @given(rows, filters, filters)

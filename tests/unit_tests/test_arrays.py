@@ -5,6 +5,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from fakes import label
 from langchain_ragstore.errors import DimensionMismatchError, InvalidInputError
 from langchain_ragstore.vectors import arrays
 from langchain_ragstore.vectors.arrays import (
@@ -73,7 +74,7 @@ def test_no_vectors_at_all():
         5.0,
         "12",
     ],
-    ids=str,
+    ids=label,
 )
 def test_bad_vectors_are_named_by_place_and_text(bad):
     with pytest.raises(InvalidInputError, match=r"embedding 1 .*text 1: 'the culprit'"):

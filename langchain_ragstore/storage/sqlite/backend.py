@@ -66,7 +66,11 @@ class SQLiteBackend:
         self._database = Database(path, read_only=read_only)
         self._resident = Resident()
         self._database.on_fork(self._resident.after_fork)
-        migrate(self._database)
+        try:
+            migrate(self._database)
+        except BaseException:
+            self._database.close()  # a refused file is not held open
+            raise
         logger.info("opened %s (SQLite %s)", self._database.path, sqlite3.sqlite_version)
 
     # --- writing ---------------------------------------------------------------------
