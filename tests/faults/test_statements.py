@@ -164,7 +164,11 @@ def test_the_nth_statement_fails(tmp_path, monkeypatch, name, error, late):
         failed = False
         try:
             WRITES[name](backend)
-        except (StorageError, KeyboardInterrupt):
+        except StorageError as raised:
+            assert type(raised) is StorageError
+            assert str(raised) == f"{path}: disk I/O error"
+            failed = True
+        except KeyboardInterrupt:
             failed = True
         finished = counter.left > 0
         counter.left = None
@@ -198,7 +202,9 @@ def test_a_full_disk_keeps_the_old_state(tmp_path, monkeypatch):
     backend.close()
     monkeypatch.setattr(Database, "_open", small)
     backend = SQLiteBackend(tmp_path / "rag.db")
-    with pytest.raises(StorageError, match="disk is full"):
+    with pytest.raises(
+        StorageError, match="the disk is full; nothing of this write was kept"
+    ):
         backend.upsert("c", [Record(str(n), "x" * 9_000, {}, AXES[0]) for n in range(50)])
     assert state(backend) == old
     backend.delete("c", ids=["r1"], where=EVERYTHING)
@@ -292,10 +298,9 @@ def test_a_damaged_file_is_named(tmp_path):
 def test_a_newer_file_is_refused_untouched(tmp_path, mode, read_only):
     path = tmp_path / "rag.db"
     filled(path).close()
-    connection = sqlite3.connect(path)
+    connection = sqlite3.connect(path, isolation_level=None)
     connection.execute(f"PRAGMA journal_mode = {mode}")
     connection.execute("INSERT INTO ragstore_schema VALUES (999, 0)")
-    connection.commit()
     connection.close()
     before = path.read_bytes()
     with pytest.raises(SchemaTooNewError, match="999"):
