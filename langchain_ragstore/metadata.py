@@ -22,7 +22,7 @@ from uuid import UUID
 
 import numpy as np
 
-from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.errors import CorruptStoreError, InvalidInputError
 
 MAX_DEPTH: Final = 100
 """Nesting of lists and dictionaries; SQLite's JSON parser stops at 1 000 or 2 000."""
@@ -86,11 +86,18 @@ def encode(metadata: Mapping[str, Any]) -> str:
 
 
 def decode(text: str) -> dict[str, Any]:
-    """Turn the text of `encode` back into metadata that nothing else refers to."""
-    raw: dict[str, Any] = json.loads(text)
-    if '{"$' not in text:
-        return raw
-    return {key: _restored(value) for key, value in raw.items()}
+    """Turn the text of `encode` back into metadata that nothing else refers to.
+
+    Raises:
+        CorruptStoreError: Not a text of `encode`, or of a newer release's.
+    """
+    try:
+        raw: dict[str, Any] = json.loads(text)
+        if '{"$' not in text:
+            return raw
+        return {key: _restored(value) for key, value in raw.items()}
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise CorruptStoreError(f"unreadable metadata: {text[:80]!r}") from error
 
 
 def normalised(value: object) -> Any:

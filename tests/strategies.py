@@ -25,6 +25,10 @@ nasty_texts = st.sampled_from(
         "é",
         "Straße",
         "日本",
+        "😀",
+        "null",
+        "true",
+        '{"$date":"2024-01-01"}',
     ]
 )
 clashing = st.sampled_from([True, False, None, 0, 1, 1.0, "1", "", 5, 5.0, "5"])
@@ -45,6 +49,7 @@ scalars = st.one_of(
             ),
             *(b"", b"a", uuid.UUID(int=1), date(2024, 1, 1), datetime(2024, 1, 1)),  # noqa: DTZ001
             datetime(2024, 1, 1, tzinfo=UTC),
+            datetime(2024, 1, 1, 9, tzinfo=timezone(timedelta(hours=9))),
             datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5))),
         ]
     ),
@@ -69,7 +74,10 @@ ordered_values = scalars.filter(
         v is not None and not isinstance(v, bool) and (kind(v) != "number" or is_number(v))
     )
 )
-operations = st.one_of(
+ranges = st.tuples(ordered_values, ordered_values).map(
+    lambda ends: list(ends) if kind(ends[0]) == kind(ends[1]) else [ends[0], ends[0]]
+)
+plain_operations = st.one_of(
     st.tuples(st.sampled_from(["$eq", "$ne", "$contains"]), values),
     st.tuples(st.sampled_from(["$in", "$nin"]), st.lists(values, max_size=4)),
     st.tuples(st.sampled_from(["$gt", "$gte", "$lt", "$lte"]), ordered_values),
@@ -78,6 +86,12 @@ operations = st.one_of(
         st.sampled_from(["", "%", "a%", "_", "%\\%", "A%", "ß", "%日%"]),
     ),
     st.tuples(st.just("$exists"), st.booleans()),
+    st.tuples(st.just("$between"), ranges),
+)
+operations = st.one_of(
+    plain_operations,
+    plain_operations,
+    plain_operations.map(lambda operation: ("$not", dict([operation]))),
 )
 filter_keys = st.one_of(
     st.sampled_from([*KEYS, "$id", "$content"]), st.tuples(keys), st.tuples(keys, keys)

@@ -292,6 +292,24 @@ def test_a_vector_of_a_wrong_length_in_the_file_is_named(tmp_path):
     backend.close()
 
 
+@pytest.mark.parametrize("text", ["{", '{"a":{"$newer":1}}'])
+def test_metadata_that_cannot_be_read_are_named(tmp_path, text):
+    path = tmp_path / "a.db"
+    backend = SQLiteBackend(path)
+    backend.upsert("c", [record("a", AXES[0]), record("b", AXES[1])])
+    raw = sqlite3.connect(path)
+    raw.execute("UPDATE ragstore_record SET metadata = ? WHERE id = 'a'", (text,))
+    raw.commit()
+    raw.close()
+    for read in (lambda: backend.scan("c"), lambda: backend.dense("c", AXES[0], 1)):
+        with pytest.raises(CorruptStoreError, match="unreadable metadata"):
+            read()
+    assert ids(backend.get("c", ["b"])) == ["b"]
+    assert backend.delete("c", ids=["a"], where=EVERYTHING) == 1
+    assert ids(backend.scan("c")) == ["b"]
+    backend.close()
+
+
 def test_a_copy_follows_replacements_without_growing_for_ever():
     backend = SQLiteBackend()
     backend.upsert("c", [record(str(n), AXES[n % 4]) for n in range(300)])

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.errors import CorruptStoreError, InvalidInputError
 from langchain_ragstore.metadata import MAX_DEPTH, decode, encode, normalised
 from records import same
 
@@ -206,3 +206,21 @@ def test_what_does_not_round_trip_is_named(metadata, words):
         encode(metadata)
     for word in words:
         assert word in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        '{"a":',
+        '[{"$date":"2024-01-01"}]',
+        '{"a":{"$newer":1}}',
+        '{"a":{"$date":"never"}}',
+        '{"a":{"$decimal":"x"}}',
+        '{"a":{"$int":5}}',
+        '{"a":{"$dict":[["a"]]}}',
+    ],
+)
+def test_what_encode_did_not_write_is_named(text):
+    with pytest.raises(CorruptStoreError, match="unreadable metadata"):
+        decode(text)
