@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Final, Self
 
@@ -29,9 +30,9 @@ from langchain_ragstore.documents import (
     to_filter,
 )
 from langchain_ragstore.errors import InvalidInputError
-from langchain_ragstore.filters import both
+from langchain_ragstore.filters import Filter, both
 from langchain_ragstore.keywords import refuse_unknown
-from langchain_ragstore.model import Hit
+from langchain_ragstore.model import Hit, Vector
 from langchain_ragstore.retrieval.diversify import maximal_marginal_relevance
 from langchain_ragstore.retrievers import StoreRetriever
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
@@ -39,6 +40,15 @@ from langchain_ragstore.vectors.arrays import unit_vector
 
 SEARCH_KEYWORDS: Final = ("k", "filter", "score_threshold")
 MMR_KEYWORDS: Final = ("k", "fetch_k", "lambda_mult", "filter", "score_threshold")
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What is asked for, checked: how many, of which records, how relevant at least."""
+
+    k: int
+    where: Filter
+    threshold: float | None
 
 
 class BackendVectorStore(DocumentStore):
@@ -82,8 +92,8 @@ class BackendVectorStore(DocumentStore):
         **kwargs: Any,
     ) -> list[tuple[Document, float]]:
         """As `similarity_search`, each document with its cosine in [-1, 1]."""
-        vector = self._embedder.embed_query(query)
-        return self.similarity_search_with_score_by_vector(vector, k, filter, **kwargs)
+        search = self._search(k, filter, kwargs)
+        return self._scored(self._embedder.embed_query(query), search)
 
     @override
     async def asimilarity_search_with_score(
@@ -94,10 +104,9 @@ class BackendVectorStore(DocumentStore):
         **kwargs: Any,
     ) -> list[tuple[Document, float]]:
         """As `similarity_search_with_score`, awaiting the embedder."""
+        search = self._search(k, filter, kwargs)
         vector = await self._embedder.aembed_query(query)
-        return await self.asimilarity_search_with_score_by_vector(
-            vector, k, filter, **kwargs
-        )
+        return await run_in_executor(None, self._scored, vector, search)
 
     @override
     def similarity_search_by_vector(
@@ -120,8 +129,7 @@ class BackendVectorStore(DocumentStore):
         **kwargs: Any,
     ) -> list[tuple[Document, float]]:
         """As `similarity_search_with_score`, for a query that is already embedded."""
-        hits = self._nearest(embedding, k, filter, kwargs)
-        return [(to_document(hit.record), hit.score) for hit in hits]
+        return self._scored(embedding, self._search(k, filter, kwargs))
 
     async def asimilarity_search_with_score_by_vector(
         self,
@@ -131,38 +139,34 @@ class BackendVectorStore(DocumentStore):
         **kwargs: Any,
     ) -> list[tuple[Document, float]]:
         """As `similarity_search_with_score_by_vector`, off the event loop."""
-        return await run_in_executor(
-            None,
-            self.similarity_search_with_score_by_vector,
-            embedding,
-            k,
-            filter,
-            **kwargs,
-        )
+        search = self._search(k, filter, kwargs)
+        return await run_in_executor(None, self._scored, embedding, search)
 
-    def _nearest(
-        self,
-        embedding: Sequence[float],
-        k: int,
-        filter: FilterLike,
-        keywords: Mapping[str, Any],
-        *,
-        vectors: bool = False,
-    ) -> list[Hit]:
+    def _search(self, k: int, filter: FilterLike, keywords: Mapping[str, Any]) -> _Search:
+        """Check what is asked for, before the embedder is called for it."""
         unknown = {key: None for key in keywords if key != "score_threshold"}
         refuse_unknown("similarity_search", unknown, SEARCH_KEYWORDS)
         threshold = _threshold(keywords.get("score_threshold"))
         where = both(self._scope.where, to_filter(filter))
-        number = to_count("k", k)
-        vector = unit_vector(embedding)
+        return _Search(to_count("k", k), where, threshold)
+
+    def _scored(
+        self, embedding: Sequence[float], search: _Search
+    ) -> list[tuple[Document, float]]:
+        hits = self._nearest(unit_vector(embedding), search)
+        return [(to_document(hit.record), hit.score) for hit in hits]
+
+    def _nearest(
+        self, vector: Vector, search: _Search, *, vectors: bool = False
+    ) -> list[Hit]:
         if not vector.any():
             return []  # a zero vector is similar to nothing
         hits = self._backend.dense(
-            self.collection_name, vector, number, where=where, vectors=vectors
+            self.collection_name, vector, search.k, where=search.where, vectors=vectors
         )
-        if threshold is None:
+        if search.threshold is None:
             return hits
-        return [hit for hit in hits if relevance(hit.score) >= threshold]
+        return [hit for hit in hits if relevance(hit.score) >= search.threshold]
 
     @override
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
@@ -191,9 +195,8 @@ class BackendVectorStore(DocumentStore):
         Returns:
             In the order of choice.
         """
-        return self.max_marginal_relevance_search_by_vector(
-            self._embedder.embed_query(query), k, fetch_k, lambda_mult, filter, **kwargs
-        )
+        search = self._mmr(k, fetch_k, lambda_mult, filter, kwargs)
+        return self._diverse(self._embedder.embed_query(query), k, lambda_mult, search)
 
     @override
     async def amax_marginal_relevance_search(
@@ -206,17 +209,9 @@ class BackendVectorStore(DocumentStore):
         **kwargs: Any,
     ) -> list[Document]:
         """As `max_marginal_relevance_search`, awaiting the embedder."""
+        search = self._mmr(k, fetch_k, lambda_mult, filter, kwargs)
         vector = await self._embedder.aembed_query(query)
-        return await run_in_executor(
-            None,
-            self.max_marginal_relevance_search_by_vector,
-            vector,
-            k,
-            fetch_k,
-            lambda_mult,
-            filter,
-            **kwargs,
-        )
+        return await run_in_executor(None, self._diverse, vector, k, lambda_mult, search)
 
     @override
     def max_marginal_relevance_search_by_vector(
@@ -229,21 +224,35 @@ class BackendVectorStore(DocumentStore):
         **kwargs: Any,
     ) -> list[Document]:
         """As `max_marginal_relevance_search`, for a query that is already embedded."""
-        unknown = {key: None for key in kwargs if key not in MMR_KEYWORDS}
+        search = self._mmr(k, fetch_k, lambda_mult, filter, kwargs)
+        return self._diverse(embedding, k, lambda_mult, search)
+
+    def _mmr(
+        self,
+        k: int,
+        fetch_k: int,
+        lambda_mult: float,
+        filter: FilterLike,
+        keywords: Mapping[str, Any],
+    ) -> _Search:
+        """The search for the candidates, checked as `_search` does."""
+        unknown = {key: None for key in keywords if key not in MMR_KEYWORDS}
         refuse_unknown("max_marginal_relevance_search", unknown, MMR_KEYWORDS)
         if not 0 <= lambda_mult <= 1:
             raise InvalidInputError(f"lambda_mult must be in [0, 1], got {lambda_mult!r}")
         number = to_count("k", k)
         candidates = max(number, to_count("fetch_k", fetch_k)) if number > 0 else 0
-        hits = self._nearest(embedding, candidates, filter, kwargs, vectors=True)
-        if not hits:
+        return self._search(candidates, filter, keywords)
+
+    def _diverse(
+        self, embedding: Sequence[float], k: int, lambda_mult: float, search: _Search
+    ) -> list[Document]:
+        vector = unit_vector(embedding)
+        hits = self._nearest(vector, search, vectors=True)
+        found = [hit.record.vector for hit in hits if hit.record.vector is not None]
+        if not found:
             return []
-        matrix = np.stack(
-            [hit.record.vector for hit in hits if hit.record.vector is not None]
-        )
-        chosen = maximal_marginal_relevance(
-            unit_vector(embedding), matrix, number, lambda_mult
-        )
+        chosen = maximal_marginal_relevance(vector, np.stack(found), k, lambda_mult)
         return [to_document(hits[place].record) for place in chosen]
 
     @override

@@ -1,10 +1,8 @@
-"""Many threads and processes on one file."""
+"""Many threads and processes on one file, through the store; the engine's are beside."""
 
-import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -79,63 +77,6 @@ def test_ten_threads_lose_nothing(tmp_path, name):
     assert errors == []
     assert len(everything(store)) == len(store) == 160
     store.close()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
-def test_a_forked_child_uses_its_own_connections(tmp_path):
-    store = open_store(tmp_path / "rag.db")
-    store.add_texts(["parent"])
-    everything(store)
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            store.add_texts(["child"])
-            code = 0 if len(everything(store)) == 2 else 2
-        finally:
-            os._exit(code)
-    assert os.waitpid(child, 0)[1] == 0
-    assert len(everything(store)) == 2
-    store.add_texts(["after"])
-    assert len(store) == 3
-    store.close()
-
-
-def descriptors(path):
-    folder = Path("/proc/self/fd")
-    return [fd for fd in folder.iterdir() if fd.exists() and str(path) in str(fd.resolve())]
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc on this system")
-def test_closing_leaves_no_descriptor(tmp_path):
-    for _ in range(100):
-        with open_store(tmp_path / "rag.db") as store:
-            store.add_texts(["a"])
-            everything(store)
-        assert descriptors(tmp_path) == []
-
-
-def test_close_waits_for_others(tmp_path):
-    store = open_store(tmp_path / "rag.db")
-    store.add_texts([f"text {n}" for n in range(50)])
-    inside, go = threading.Event(), threading.Event()
-
-    def slow(document):
-        inside.set()
-        go.wait(10)
-        return True
-
-    found = []
-    reader = threading.Thread(target=lambda: found.extend(store.get(filter=slow)))
-    reader.start()
-    inside.wait(10)
-    closer = threading.Thread(target=store.close)
-    closer.start()
-    go.set()
-    reader.join()
-    closer.join()
-    assert len(found) == 50
 
 
 def test_a_filter_that_asks_its_own_store(tmp_path):

@@ -95,6 +95,11 @@ def test_cases(text, size, overlap, chunks):
     assert splitter.split_text(text) == chunks
 
 
+def test_conjuncts_that_fit_are_not_cut():
+    splitter = CJKRecursiveTextSplitter(3, 0, strip_whitespace=False)
+    assert splitter.split_spans("क्षक्ष") == [(0, 3), (3, 6)]
+
+
 def test_offsets_of_twins():
     assert CJKRecursiveTextSplitter(5, 4).split_spans("echo echo") == [(0, 4), (5, 9)]
 

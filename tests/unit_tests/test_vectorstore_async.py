@@ -227,3 +227,23 @@ async def test_threads_and_tasks_mixed(tmp_path):
             *(f"t{n}" for n in range(0, 24, 2)),
             *(f"a{n}" for n in range(24)),
         }
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [{"filter": {"a": {"$foo": 1}}}, {"where": {}}, {"k": "5"}, {"score_threshold": "x"}],
+    ids=str,
+)
+async def test_a_refused_search_costs_no_call_of_the_model(keywords):
+    store = SQLiteVectorStore(Counting())
+    for search in (
+        store.similarity_search,
+        store.similarity_search_with_score,
+        store.max_marginal_relevance_search,
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            search("query", **keywords)
+    for search in (store.asimilarity_search, store.amax_marginal_relevance_search):
+        with pytest.raises((TypeError, ValueError)):
+            await search("query", **keywords)
+    assert store.embeddings.calls == []

@@ -177,12 +177,16 @@ class SQLiteBackend:
             state = _state(connection, collection)
             if state is None:
                 return []
-            found = {
-                record.id: record
-                for record in _records(
-                    connection, state, self._clock(), ids=ids, where=where, vectors=vectors
-                )
-            }
+            rows = _rows(
+                connection,
+                state,
+                sql.columns(vectors=vectors),
+                self._clock(),
+                ids=ids,
+                where=where,
+                vectors=vectors,
+            )
+        found = {record.id: record for _, record in map(_record, rows)}
         seen: set[str] = set()
         records = []
         for id in ids:
@@ -424,6 +428,7 @@ def _rows(
     *,
     ids: Collection[str] | None,
     where: Filter,
+    vectors: bool = False,
 ) -> list[tuple[Any, ...]]:
     """Columns of the records that have one of `ids` (None: any) and match.
 
@@ -431,11 +436,12 @@ def _rows(
     """
     with applied(connection, where) as clause:
         if ids is None:
-            statement = sql.select(columns, clause.sql)
+            statement = sql.select(columns, clause.sql, vectors=vectors)
             return connection.execute(
                 statement, [state.collection, now, *clause.parameters]
             ).fetchall()
-        statement = sql.select(columns, f"{sql.AMONG_IDS} AND {clause.sql}")
+        condition = f"{sql.AMONG_IDS} AND {clause.sql}"
+        statement = sql.select(columns, condition, vectors=vectors)
         return [
             row
             for batch in _batches([bound(id) for id in dict.fromkeys(ids)])
@@ -454,26 +460,6 @@ def _keys(
     where: Filter,
 ) -> list[int]:
     return [row[0] for row in _rows(connection, state, "r.key", now, ids=ids, where=where)]
-
-
-def _records(
-    connection: sqlite3.Connection,
-    state: State,
-    now: float,
-    *,
-    ids: Collection[str],
-    where: Filter,
-    vectors: bool,
-) -> list[Record]:
-    with applied(connection, where) as clause:
-        statement = sql.records(f"{sql.AMONG_IDS} AND {clause.sql}", vectors=vectors)
-        return [
-            _record(row)[1]
-            for batch in _batches([bound(id) for id in dict.fromkeys(ids)])
-            for row in connection.execute(
-                statement, [state.collection, now, *batch, *clause.parameters]
-            )
-        ]
 
 
 def _by_key(

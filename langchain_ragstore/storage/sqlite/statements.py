@@ -99,22 +99,26 @@ _COLUMNS: Final = (
 )
 
 
-def select(columns: str, condition: str, *, vectors: bool = False) -> str:
+def select(chosen: str, condition: str, *, vectors: bool = False) -> str:
     """The records of one collection that are present and fulfil a condition.
 
     Parameters are the collection's key, the time now, and those of the condition.
     """
     join = " LEFT JOIN ragstore_vector v ON v.record = r.key" if vectors else ""
     return (
-        f"SELECT {columns} FROM ragstore_record r{join} "
+        f"SELECT {chosen} FROM ragstore_record r{join} "
         f"WHERE r.collection = ? AND {PRESENT} AND {condition}"
     )
 
 
+def columns(*, vectors: bool) -> str:
+    """The columns of a whole record; the last one is its vector or NULL."""
+    return f"{_COLUMNS}, {'v.data' if vectors else 'NULL'}"
+
+
 def records(condition: str, *, vectors: bool) -> str:
-    """Whole records; the last column is the vector or NULL."""
-    last = "v.data" if vectors else "NULL"
-    return select(f"{_COLUMNS}, {last}", condition, vectors=vectors)
+    """Whole records; see `select` and `columns`."""
+    return select(columns(vectors=vectors), condition, vectors=vectors)
 
 
 AMONG_IDS: Final = f"r.id IN ({_IDS})"
