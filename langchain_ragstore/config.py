@@ -32,6 +32,20 @@ DEFAULT_CHUNK_SIZE: Final = 1000
 DEFAULT_CHUNK_OVERLAP: Final = 200
 """Characters repeated between chunks, at most a fifth of the chunk size."""
 
+# --- Tokens -------------------------------------------------------------------------
+DEFAULT_ENCODING: Final = "cl100k_base"
+"""The tokens that sizes are counted in: those of the text-embedding-3 models."""
+
+TOKENIZER_PIECE: Final = 100_000
+"""Code points given to tiktoken in one call. A million blanks make it panic, with what is
+no `Exception` (tiktoken 0.14, its issues 15 and 400); half as many do not."""
+
+RANKS_LIMIT: Final = 16_000_000
+"""Bytes that a file of token ranks may have; the largest, o200k's, has 3.6 million."""
+
+DOWNLOAD_TIMEOUT: Final = 60.0
+"""Seconds that a download of ranks may take in all: 1.7 MB at a slow 30 kB/s."""
+
 # --- SQLite -------------------------------------------------------------------------
 SQLITE_MINIMUM: Final = (3, 37, 0)
 """Oldest SQLite that is supported: STRICT tables came with 3.37.0 (2021-11-27)."""

@@ -74,12 +74,16 @@ class CorruptStoreError(StorageError):
 class MissingExtraError(RagStoreError, ImportError):
     """An optional dependency is not installed; the message is the pip command."""
 
-    def __init__(self, package: str, extra: str | None = None) -> None:
+    def __init__(
+        self, package: str, extra: str | None = None, *, problem: str | None = None
+    ) -> None:
         """Name what is missing and how to install it.
 
         Args:
             package: The distribution that could not be imported.
             extra: The extra of this package that brings it, if there is one.
+            problem: What is wrong, if it is more than that the package is missing.
         """
         target = f'"langchain-ragstore[{extra}]"' if extra else package
-        super().__init__(f"{package} is not installed; run: pip install {target}")
+        problem = problem or f"{package} is not installed"
+        super().__init__(f"{problem}; run: pip install {target}")
