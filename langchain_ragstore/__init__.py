@@ -18,8 +18,10 @@ from langchain_ragstore.errors import (
     StoreLockedError,
     UnsupportedSQLiteError,
 )
+from langchain_ragstore.indexing import SQLiteRecordManager
 from langchain_ragstore.ingestion import IngestReport
 from langchain_ragstore.pipeline import RagPipeline
+from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.structured_query import StructuredQueryTranslator
 from langchain_ragstore.text_splitters import CJKRecursiveTextSplitter
 from langchain_ragstore.vectorstores import SQLiteVectorStore
@@ -38,6 +40,8 @@ __all__ = [
     "RagPipeline",
     "RagStoreError",
     "ReadOnlyError",
+    "SQLiteByteStore",
+    "SQLiteRecordManager",
     "SQLiteVectorStore",
     "SchemaTooNewError",
     "StorageError",

@@ -18,6 +18,9 @@ DEFAULT_LAMBDA_MULT: Final = 0.5
 DEFAULT_COLLECTION: Final = "default"
 """Collection of a store that names none."""
 
+DEFAULT_NAMESPACE: Final = "default"
+"""Namespace of a byte store that names none."""
+
 DEFAULT_EMBED_BATCH: Final = 64
 """Texts sent to an embedder in one call; bounds what one refused call costs."""
 
@@ -59,6 +62,9 @@ SQLITE_IDLE_CONNECTIONS: Final = 8
 SQLITE_TOMBSTONES: Final = 10_000
 """Deletions remembered per collection, so that other processes can catch up without
 reading the collection anew; one that is further behind reloads."""
+
+SQLITE_KEY_PAGE: Final = 500
+"""Keys that are read at once while a caller walks through all of them."""
 
 # --- Pipeline -----------------------------------------------------------------------
 DEFAULT_INGEST_BATCH: Final = 100

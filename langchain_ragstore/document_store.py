@@ -27,6 +27,7 @@ from langchain_ragstore.documents import (
     to_document,
     to_filter,
     to_ids,
+    to_name,
     to_records,
     to_seconds,
     to_timestamps,
@@ -57,14 +58,11 @@ class DocumentStore(VectorStore):
         id_factory: Callable[[], str] | None = None,
         scope: Scope | None = None,
     ) -> None:
-        if not collection_name or not isinstance(collection_name, str):
-            msg = f"collection_name must be a non-empty string, got {collection_name!r}"
-            raise InvalidInputError(msg)
         self._backend = backend
         self._embedder = Embedder(embedding)
         self._scope = scope or Scope()
         self._id_factory = id_factory
-        self.collection_name = collection_name
+        self.collection_name = to_name("collection_name", collection_name)
 
     # --- adding ----------------------------------------------------------------
 

@@ -26,7 +26,7 @@ FilterLike: TypeAlias = Mapping[Any, Any] | Callable[[Document], bool] | Filter 
 
 
 class Timestamps(NamedTuple):
-    """When a document was stored first, stored last, and is to vanish (None: never)."""
+    """When something was stored first, stored last, and is to vanish (None: never)."""
 
     created_at: datetime
     updated_at: datetime
@@ -73,13 +73,18 @@ def to_document(record: Record) -> Document:
 
 def to_timestamps(record: Record) -> Timestamps:
     """A stored record's times, in UTC."""
-    times = (record.created_at, record.updated_at, record.expires_at)
-    created, updated, expires = (
-        None if time is None else datetime.fromtimestamp(time, UTC) for time in times
+    assert record.created_at is not None  # noqa: S101 - every engine sets both
+    assert record.updated_at is not None  # noqa: S101
+    return in_utc(record.created_at, record.updated_at, record.expires_at)
+
+
+def in_utc(created: float, updated: float, expires: float | None) -> Timestamps:
+    """Seconds since the epoch as datetimes."""
+    return Timestamps(
+        datetime.fromtimestamp(created, UTC),
+        datetime.fromtimestamp(updated, UTC),
+        None if expires is None else datetime.fromtimestamp(expires, UTC),
     )
-    assert created is not None  # noqa: S101 - every engine sets both
-    assert updated is not None  # noqa: S101
-    return Timestamps(created, updated, expires)
 
 
 def canonical(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,7 +149,7 @@ def to_seconds(moment: datetime | float | None) -> float | None:
     return float(moment)
 
 
-def to_ids(ids: Iterable[str] | str) -> list[str]:
+def to_ids(ids: Iterable[str] | str, name: str = "ids") -> list[str]:
     """Ids as a list; a bare string is one id, not one for each of its characters.
 
     Raises:
@@ -153,8 +158,19 @@ def to_ids(ids: Iterable[str] | str) -> list[str]:
     listed = [ids] if isinstance(ids, str) else list(ids)
     for id in listed:
         if not isinstance(id, str):
-            raise InvalidInputError(f"ids are strings, got {id!r} ({type(id).__name__})")
+            raise InvalidInputError(f"{name} are strings, got {id!r} ({type(id).__name__})")
     return listed
+
+
+def to_name(name: str, value: object) -> str:
+    """The name of a part of a file.
+
+    Raises:
+        InvalidInputError: Empty, or not a string.
+    """
+    if not value or not isinstance(value, str):
+        raise InvalidInputError(f"{name} must be a non-empty string, got {value!r}")
+    return value
 
 
 def to_count(name: str, value: object) -> int:

@@ -21,6 +21,7 @@ from langchain_ragstore.config import (
     DEFAULT_FETCH_K,
     DEFAULT_K,
     DEFAULT_LAMBDA_MULT,
+    DEFAULT_NAMESPACE,
 )
 from langchain_ragstore.document_store import ADD_KEYWORDS, DocumentStore, to_parts
 from langchain_ragstore.documents import (
@@ -30,12 +31,14 @@ from langchain_ragstore.documents import (
     to_filter,
 )
 from langchain_ragstore.errors import InvalidInputError
-from langchain_ragstore.filters import Filter, both
+from langchain_ragstore.filters import EVERYTHING, Filter, both
+from langchain_ragstore.indexing import SQLiteRecordManager
 from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.model import Hit, Vector
 from langchain_ragstore.retrieval.diversify import maximal_marginal_relevance
 from langchain_ragstore.retrievers import StoreRetriever
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
+from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.vectors.arrays import unit_vector
 
 SEARCH_KEYWORDS: Final = ("k", "filter", "score_threshold")
@@ -342,8 +345,10 @@ class SQLiteVectorStore(BackendVectorStore):
         **unknown: Any,
     ) -> None:
         refuse_unknown(type(self).__name__, unknown, CONSTRUCTOR_KEYWORDS)
+        backend = SQLiteBackend(path, read_only=read_only, clock=clock)
+        self._database, self._clock = backend.database, clock
         super().__init__(
-            SQLiteBackend(path, read_only=read_only, clock=clock),
+            backend,
             embedding,
             collection_name=collection_name,
             id_factory=id_factory,
@@ -416,6 +421,63 @@ class SQLiteVectorStore(BackendVectorStore):
         """As `from_documents`, awaiting the embedder."""
         texts, metadatas = to_parts(documents, kwargs)
         return await cls.afrom_texts(texts, embedding, metadatas, **kwargs)
+
+    # --- other things in the same file -------------------------------------------
+
+    def record_manager(self, namespace: str | None = None) -> SQLiteRecordManager:
+        """What LangChain's `index()` keeps beside this store, in the same file.
+
+        A key exists for it only if this store holds its document. Closing it leaves the
+        store open; it ends with the store.
+
+        Args:
+            namespace: None for one that belongs to the collection. A scoped view needs
+                one of its own: a clean-up through a view must not strike out what
+                belongs to others.
+
+        Raises:
+            InvalidInputError: A scoped view, and no namespace.
+        """
+        if namespace is None and self._scope.where != EVERYTHING:
+            raise InvalidInputError(
+                "the records of a scoped view need a namespace of their own, such as "
+                "record_manager('ann'); the collection's belong to the whole of it"
+            )
+        if namespace is None:
+            namespace = f"ragstore/{self.collection_name}"
+        return SQLiteRecordManager(namespace, self._database, store=self, clock=self._clock)
+
+    def byte_store(
+        self,
+        namespace: str = DEFAULT_NAMESPACE,
+        *,
+        ttl_seconds: float | None = None,
+        max_bytes: int | None = None,
+    ) -> SQLiteByteStore:
+        """Bytes by key in the same file; every collection of the file shares them.
+
+        Closing it leaves the store open; it ends with the store.
+
+        Args:
+            namespace: Equal keys of different namespaces are different entries.
+            ttl_seconds: As in `SQLiteByteStore`.
+            max_bytes: As in `SQLiteByteStore`.
+
+        Raises:
+            InvalidInputError: This is a scoped view, whose filter could not see values.
+        """
+        if self._scope.where != EVERYTHING:
+            raise InvalidInputError(
+                "a scoped view has no byte store: values have no metadata that its "
+                "filter could see; call byte_store() on the whole store"
+            )
+        return SQLiteByteStore(
+            self._database,
+            namespace,
+            ttl_seconds=ttl_seconds,
+            max_bytes=max_bytes,
+            clock=self._clock,
+        )
 
 
 CONSTRUCTOR_KEYWORDS: Final = (

@@ -35,6 +35,8 @@ LAYERS = {
     "embedder": 5,
     "scope": 5,
     "document_store": 5,
+    "indexing": 5,
+    "stores": 5,
     "vectorstores": 5,
     "retrievers": 5,
     "structured_query": 5,
@@ -51,8 +53,9 @@ SQLITE = "storage.sqlite"
 
 ALLOWED = {
     "__init__": {
-        *("documents", "errors", "embeddings.hashing", "embeddings.mock", "ingestion"),
-        *("pipeline", "structured_query", "text_splitters", "vectorstores"),
+        *("documents", "errors", "embeddings.hashing", "embeddings.mock", "indexing"),
+        *("ingestion", "pipeline", "stores", "structured_query", "text_splitters"),
+        "vectorstores",
     },
     "config": set(),
     "document_store": {
@@ -67,6 +70,10 @@ ALLOWED = {
     "errors": set(),
     "filters": {"errors", "metadata"},
     "foreign": {"errors", "ingestion"},
+    "indexing": {
+        *("documents", "errors", "keywords"),
+        *(f"{SQLITE}.{name}" for name in ("connection", "lease", "ledger")),
+    },
     "ingestion": {"documents", "metadata", "model"},
     "keywords": set(),
     "metadata": {"errors"},
@@ -93,11 +100,23 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("connection", "resident", "schema")),
         *(f"{SQLITE}.{name}" for name in ("statements", "where")),
     },
+    f"{SQLITE}.blobs": {
+        f"{SQLITE}.{name}" for name in ("connection", "lease", "statements")
+    },
     f"{SQLITE}.connection": {"config", "errors"},
+    f"{SQLITE}.lease": {"errors", f"{SQLITE}.connection", f"{SQLITE}.schema"},
+    f"{SQLITE}.ledger": {
+        "errors",
+        *(f"{SQLITE}.{name}" for name in ("connection", "lease", "statements")),
+    },
     f"{SQLITE}.resident": {"errors", "model", f"{SQLITE}.statements"},
     f"{SQLITE}.schema": {"errors", f"{SQLITE}.connection"},
     f"{SQLITE}.statements": set(),
     f"{SQLITE}.where": {"filters", "metadata", f"{SQLITE}.statements"},
+    "stores": {
+        *("config", "documents", "errors", "keywords"),
+        *(f"{SQLITE}.{name}" for name in ("blobs", "connection", "lease")),
+    },
     "structured_query": {"errors"},
     "text": set(),
     "text.boundaries": set(),
@@ -117,10 +136,12 @@ ALLOWED = {
             "documents",
             "errors",
             "filters",
+            "indexing",
             "keywords",
             "model",
         ),
-        *("retrieval.diversify", "retrievers", f"{SQLITE}.backend", "vectors.arrays"),
+        *("retrieval.diversify", "retrievers", "stores", "vectors.arrays"),
+        f"{SQLITE}.backend",
     },
 }
 """What each module may import. `python tests/architecture/graph.py` prints what it does."""

@@ -4,11 +4,11 @@ import itertools
 import shutil
 import sqlite3
 import threading
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
+from failing import Counter, Failing
 from langchain_ragstore.errors import (
     CorruptStoreError,
     DimensionMismatchError,
@@ -23,44 +23,6 @@ from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.storage.sqlite.connection import Database
 
 AXES = np.eye(4, dtype=np.float32)
-
-
-class Failing:
-    """A connection whose n-th statement fails, before it does anything or right after."""
-
-    def __init__(self, connection, counter) -> None:
-        self._connection = connection
-        self._counter = counter
-
-    def __getattr__(self, name):
-        return getattr(self._connection, name)
-
-    def execute(self, *arguments):
-        with self._counter.counting():
-            return self._connection.execute(*arguments)
-
-    def executemany(self, *arguments):
-        with self._counter.counting():
-            return self._connection.executemany(*arguments)
-
-
-class Counter:
-    def __init__(self) -> None:
-        self.left = None
-        self.error = sqlite3.OperationalError("disk I/O error")
-        self.late = False
-
-    @contextmanager
-    def counting(self):
-        due = False
-        if self.left is not None:
-            self.left -= 1
-            due = self.left == 0
-        if due and not self.late:
-            raise self.error
-        yield
-        if due:
-            raise self.error
 
 
 def filled(path):
@@ -222,7 +184,7 @@ def test_a_held_lock_is_waited_for_and_then_named(tmp_path, monkeypatch):
     timer.join()
     backend.close()
     monkeypatch.setattr(
-        "langchain_ragstore.storage.sqlite.backend.Database", ImpatientDatabase
+        "langchain_ragstore.storage.sqlite.schema.Database", ImpatientDatabase
     )
     backend = SQLiteBackend(path)
     other.execute("BEGIN IMMEDIATE")
@@ -259,7 +221,7 @@ def test_a_first_opening_waits_for_a_writer(tmp_path, monkeypatch):
     other.execute("CREATE TABLE theirs (x)")
     other.execute("BEGIN EXCLUSIVE")
     monkeypatch.setattr(
-        "langchain_ragstore.storage.sqlite.backend.Database", ImpatientDatabase
+        "langchain_ragstore.storage.sqlite.schema.Database", ImpatientDatabase
     )
     with pytest.raises(StoreLockedError, match="locked"):
         SQLiteBackend(path)

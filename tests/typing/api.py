@@ -4,7 +4,9 @@ import datetime as dt
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.indexing import IndexingResult, RecordManager, index
 from langchain_core.language_models import FakeListChatModel
+from langchain_core.stores import ByteStore
 from langchain_core.vectorstores import VectorStore
 
 from langchain_ragstore import (
@@ -13,6 +15,8 @@ from langchain_ragstore import (
     IngestReport,
     MockEmbeddings,
     RagPipeline,
+    SQLiteByteStore,
+    SQLiteRecordManager,
     SQLiteVectorStore,
     Timestamps,
     make_document,
@@ -45,5 +49,15 @@ report: IngestReport = pipeline.ingest(iter(documents), batch_size=10)
 total: int = report.added + report.updated
 for part in pipeline.as_chain(FakeListChatModel(responses=["x"])).stream({"input": "q"}):
     answer: str = part.get("answer", "")
+records: RecordManager = ours.record_manager()
+elsewhere: SQLiteRecordManager = SQLiteRecordManager("notes", "kb.db", store=store)
+indexed: IndexingResult = index(documents, elsewhere, store, key_encoder="sha256")
+values: ByteStore = SQLiteByteStore("kb.db", "cache", ttl_seconds=60, max_bytes=10**6)
+own: SQLiteByteStore = ours.byte_store("parents")
+own.mset([("a", b"1")])
+value: bytes | None = own.mget(["a"])[0]
+for key in own.yield_keys(prefix="a"):
+    when: dict[str, Timestamps] = own.timestamps(key)
+
 with SQLiteVectorStore(embedding) as opened:
     opened.clear()

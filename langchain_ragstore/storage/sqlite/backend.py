@@ -29,7 +29,7 @@ from langchain_ragstore.storage.sqlite.resident import (
     StaleReadError,
     State,
 )
-from langchain_ragstore.storage.sqlite.schema import migrate
+from langchain_ragstore.storage.sqlite.schema import opened
 from langchain_ragstore.storage.sqlite.where import applied
 from langchain_ragstore.vectors.arrays import best, cosines, rounding_slack
 
@@ -37,9 +37,6 @@ logger = logging.getLogger(__name__)
 
 _STALE_READS: Final = 3
 """Searches that may find a copy newer than their transaction before it is dropped."""
-
-_INT64_MAX: Final = 2**63 - 1
-"""The largest number that can be bound."""
 
 
 class SQLiteBackend:
@@ -63,15 +60,14 @@ class SQLiteBackend:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
-        self._database = Database(path, read_only=read_only)
+        self._database = opened(path, read_only=read_only)
         self._resident = Resident()
         self._database.on_fork(self._resident.after_fork)
-        try:
-            migrate(self._database)
-        except BaseException:
-            self._database.close()  # a refused file is not held open
-            raise
-        logger.info("opened %s (SQLite %s)", self._database.path, sqlite3.sqlite_version)
+
+    @property
+    def database(self) -> Database:
+        """The file, for others to share."""
+        return self._database
 
     # --- writing ---------------------------------------------------------------------
 
@@ -226,8 +222,8 @@ class SQLiteBackend:
                         state.collection,
                         self._clock(),
                         *clause.parameters,
-                        -1 if limit is None else min(limit, _INT64_MAX),
-                        min(offset, _INT64_MAX),
+                        -1 if limit is None else min(limit, sql.INT64_MAX),
+                        min(offset, sql.INT64_MAX),
                     ],
                 )
                 return [_record(row)[1] for row in rows]
@@ -444,7 +440,7 @@ def _rows(
         statement = sql.select(columns, condition, vectors=vectors)
         return [
             row
-            for batch in _batches([bound(id) for id in dict.fromkeys(ids)])
+            for batch in sql.batches([bound(id) for id in dict.fromkeys(ids)])
             for row in connection.execute(
                 statement, [state.collection, now, *batch, *clause.parameters]
             )
@@ -476,22 +472,15 @@ def _by_key(
         names = sql.select("r.key, r.id", sql.AMONG_KEYS)
         tied = [
             Hit(Record(id, "", {"key": key}), score_of[key])
-            for batch in _batches(keys)
+            for batch in sql.batches(keys)
             for key, id in connection.execute(names, [state.collection, now, *batch])
         ]
         keys = [hit.record.metadata["key"] for hit in ranked(tied, k)]
     statement = sql.records(sql.AMONG_KEYS, vectors=vectors)
-    for batch in _batches(keys):
+    for batch in sql.batches(keys):
         yield from map(
             _record, connection.execute(statement, [state.collection, now, *batch])
         )
-
-
-def _batches(values: Sequence[Any]) -> Iterator[list[Any]]:
-    """Lists of exactly `ID_BATCH` values, the last filled up with NULL."""
-    for start in range(0, len(values), sql.ID_BATCH):
-        batch = list(values[start : start + sql.ID_BATCH])
-        yield batch + [None] * (sql.ID_BATCH - len(batch))
 
 
 def _record(row: Iterable[Any]) -> tuple[int, Record]:

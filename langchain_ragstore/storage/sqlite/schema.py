@@ -6,12 +6,16 @@ than in `user_version`, because other applications keep tables in the same file.
 
 from __future__ import annotations
 
+import logging
+import os
 import sqlite3
 import time
 from typing import Final
 
 from langchain_ragstore.errors import SchemaTooNewError, StorageError
-from langchain_ragstore.storage.sqlite.connection import Database
+from langchain_ragstore.storage.sqlite.connection import MEMORY, Database
+
+logger = logging.getLogger(__name__)
 
 _VERSION_TABLE: Final = """
 CREATE TABLE ragstore_schema (
@@ -74,12 +78,77 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             PRIMARY KEY (collection, generation, record)
         ) STRICT, WITHOUT ROWID
         """,
+        # What LangChain's index() has written and when. The last time given out stands
+        # apart from the keys: it must not go back when the newest key is deleted.
+        """
+        CREATE TABLE ragstore_ledger_time (
+            namespace TEXT PRIMARY KEY,
+            time REAL NOT NULL
+        ) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE ragstore_ledger (
+            namespace TEXT NOT NULL,
+            key TEXT NOT NULL,
+            group_id TEXT,
+            updated_at REAL NOT NULL,
+            PRIMARY KEY (namespace, key)
+        ) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE INDEX ragstore_ledger_updated
+        ON ragstore_ledger (namespace, updated_at)
+        """,
+        # index() asks for the old keys of its sources after every batch.
+        """
+        CREATE INDEX ragstore_ledger_group
+        ON ragstore_ledger (namespace, group_id, updated_at) WHERE group_id IS NOT NULL
+        """,
+        # `sequence` is the order of writing, which a clock cannot tell. The data come
+        # last, so that nothing is paged in for the other columns.
+        """
+        CREATE TABLE ragstore_blob (
+            sequence INTEGER PRIMARY KEY,
+            namespace TEXT NOT NULL,
+            key TEXT NOT NULL,
+            size INTEGER NOT NULL,
+            created_at REAL NOT NULL,
+            updated_at REAL NOT NULL,
+            expires_at REAL,
+            data BLOB NOT NULL,
+            UNIQUE (namespace, key)
+        ) STRICT
+        """,
+        """
+        CREATE INDEX ragstore_blob_size ON ragstore_blob (namespace, sequence, size)
+        """,
+        """
+        CREATE INDEX ragstore_blob_expiry
+        ON ragstore_blob (namespace, expires_at) WHERE expires_at IS NOT NULL
+        """,
     ),
 )
 """Statements that lead from version i to i + 1; a released entry never changes."""
 
 APPLICATION_ID: Final = 0x52414753
 """`RAGS`: what the `file` command shows of a file that this package created."""
+
+
+def opened(path: str | os.PathLike[str] = MEMORY, *, read_only: bool = False) -> Database:
+    """Open a file and bring it to the newest version; a refused one is not held open.
+
+    Args:
+        path: A file, made if absent, or `":memory:"`.
+        read_only: Open for reading alone.
+    """
+    database = Database(path, read_only=read_only)
+    try:
+        migrate(database)
+    except BaseException:
+        database.close()
+        raise
+    logger.info("opened %s (SQLite %s)", database.path, sqlite3.sqlite_version)
+    return database
 
 
 def migrate(database: Database) -> None:

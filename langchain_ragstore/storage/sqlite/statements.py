@@ -1,4 +1,4 @@
-"""Every statement that reads or writes rows, by name.
+"""Every statement that reads or writes records, by name.
 
 A text is bound as `CAST(? AS TEXT)`, because the driver refuses lone surrogates in a
 `str` but takes the same bytes (see `connection.bound`).
@@ -6,12 +6,18 @@ A text is bound as `CAST(? AS TEXT)`, because the driver refuses lone surrogates
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 ID_BATCH: Final = 250
 """Ids or keys in one statement: below the smallest limit of bound variables in use."""
 
-_IDS: Final = ", ".join(["CAST(? AS TEXT)"] * ID_BATCH)
+TEXTS: Final = ", ".join(["CAST(? AS TEXT)"] * ID_BATCH)
+"""What to bind a batch of texts to; see `batches`."""
+
+INT64_MAX: Final = 2**63 - 1
+"""The largest number that can be bound."""
+
 _KEYS: Final = ", ".join("?" * ID_BATCH)
 
 PRESENT: Final = "(r.expires_at IS NULL OR r.expires_at > ?)"
@@ -19,6 +25,14 @@ PRESENT: Final = "(r.expires_at IS NULL OR r.expires_at > ?)"
 
 MATCH_FUNCTION: Final = "ragstore_match"
 """Name under which `where` gives SQLite the conditions that only Python decides."""
+
+
+def batches(values: Sequence[Any]) -> Iterator[list[Any]]:
+    """Lists of exactly `ID_BATCH` values, the last filled up with NULL."""
+    for start in range(0, len(values), ID_BATCH):
+        batch = list(values[start : start + ID_BATCH])
+        yield batch + [None] * (ID_BATCH - len(batch))
+
 
 # --- collections ---------------------------------------------------------------------
 COLLECTION: Final = (
@@ -121,5 +135,5 @@ def records(condition: str, *, vectors: bool) -> str:
     return select(columns(vectors=vectors), condition, vectors=vectors)
 
 
-AMONG_IDS: Final = f"r.id IN ({_IDS})"
+AMONG_IDS: Final = f"r.id IN ({TEXTS})"
 AMONG_KEYS: Final = f"r.key IN ({_KEYS})"
