@@ -72,3 +72,8 @@ DEFAULT_INGEST_BATCH: Final = 100
 
 LEAST_SIMILARITY: Final = 1e-10
 """Cosine up to which the pipeline takes a document for unrelated (the seed's)."""
+
+# --- Loading ------------------------------------------------------------------------
+DEFAULT_MAX_FILE_BYTES: Final = 200 * 1024 * 1024
+"""Size up to which a file is loaded, and to which a DOCX or XLSX may unpack: a reader
+takes some ten times as much memory."""

@@ -13,6 +13,7 @@ RagStoreError
 │   ├── SchemaTooNewError                 written by a newer release
 │   ├── UnsupportedSQLiteError            the SQLite library is too old or lacks JSON1
 │   └── CorruptStoreError                 not a database, or a damaged one
+├── UnreadableFileError                   a file that cannot be loaded, and why
 └── MissingExtraError (ImportError)       a missing extra; the message is the pip command
 ```
 
@@ -69,6 +70,29 @@ class UnsupportedSQLiteError(StorageError):
 
 class CorruptStoreError(StorageError):
     """The file is not a database, or is damaged."""
+
+
+class UnreadableFileError(RagStoreError):
+    """A file cannot be loaded: missing, empty, too large, encrypted, damaged.
+
+    Attributes:
+        path: The file, as it was given.
+        reason: Why, and if there is one the way out.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        """Name the file and the reason.
+
+        Args:
+            path: The file.
+            reason: Continues the sentence "… cannot be read: ".
+        """
+        super().__init__(path, reason)
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.path} cannot be read: {self.reason}"
 
 
 class MissingExtraError(RagStoreError, ImportError):

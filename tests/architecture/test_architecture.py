@@ -43,6 +43,7 @@ LAYERS = {
     "text_splitters": 5,
     "ingestion": 5,
     "foreign": 6,
+    "loaders": 6,
     "pipeline": 6,
     "__init__": 6,
 }
@@ -76,6 +77,32 @@ ALLOWED = {
     },
     "ingestion": {"documents", "metadata", "model"},
     "keywords": set(),
+    "loaders": {"errors", "loaders.file_loader", "loaders.files"},
+    "loaders.archives": set(),
+    "loaders.delimited": {
+        f"loaders.{name}" for name in ("encodings", "hygiene", "raw", "tables")
+    },
+    "loaders.encodings": {"loaders.letters", "loaders.raw"},
+    "loaders.file_loader": {
+        *("config", "errors", "loaders.formats", "loaders.hygiene", "loaders.raw"),
+    },
+    "loaders.files": {"errors", "loaders.formats"},
+    "loaders.formats": {
+        *("loaders.archives", "loaders.delimited", "loaders.markup", "loaders.pdf"),
+        *("loaders.raw", "loaders.sheets", "loaders.text"),
+    },
+    "loaders.hygiene": set(),
+    "loaders.letters": set(),
+    "loaders.markup": {
+        f"loaders.{name}" for name in ("archives", "encodings", "hygiene", "raw")
+    },
+    "loaders.pdf": {"loaders.raw"},
+    "loaders.raw": {"errors", "loaders.hygiene"},
+    "loaders.sheets": {
+        f"loaders.{name}" for name in ("archives", "hygiene", "raw", "tables")
+    },
+    "loaders.tables": {"loaders.hygiene", "loaders.raw"},
+    "loaders.text": {"loaders.encodings", "loaders.raw"},
     "metadata": {"errors"},
     "model": set(),
     "pipeline": {
