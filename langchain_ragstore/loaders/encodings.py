@@ -89,13 +89,14 @@ def _marked(data: bytes) -> str | None:
 def _unmarked_wide(data: bytes) -> str | None:
     """UTF-16 without a mark: ASCII in it has a zero at every second byte."""
     sample = data[:_SAMPLE]
-    if len(data) % 2 or len(sample) < 4 or 0 not in sample:  # noqa: PLR2004
+    if len(data) % 2 or len(sample) < 8 or 0 not in sample:  # noqa: PLR2004
         return None
     half = len(sample) // 2
     zeros = [sample[at::2].count(0) for at in (0, 1)]
     for at, name in ((1, "utf-16-le"), (0, "utf-16-be")):
         if zeros[at] * 5 >= half and zeros[1 - at] == 0:
-            return name
+            read = sample.decode(name, "ignore").encode()
+            return None if _is_binary(read) else name
     return None
 
 
