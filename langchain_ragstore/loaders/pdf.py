@@ -29,6 +29,8 @@ def read_pdf(file: RawFile) -> Iterator[Document]:
         raise file.unreadable(
             'it is encrypted with AES; run: pip install "langchain-ragstore[loaders]"'
         ) from error
+    if not count:
+        raise file.unreadable("it has no pages")
     title = _title(reader)
     labels = _labels(reader, count)
     blank = []

@@ -24,14 +24,25 @@ Row: TypeAlias = tuple[int, Sequence[str]]
 _EXAMPLES: Final = 3
 _EXAMPLE_LENGTH: Final = 60
 _TYPES: Final = (
-    ("integer", re.compile(r"[+-]?(0|[1-9]\d*|[1-9]\d{0,2}(,\d{3})+)")),
-    ("number", re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([,.]\d{3})+[.,]\d+)"
-                          r"([eE][+-]?\d+)?")),
-    ("date", re.compile(r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4}"
-                        r"|\d{4}年\d{1,2}月\d{1,2}日)"
-                        r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")),
+    ("integer", re.compile(r"[+-]?(0|[1-9]\d*|[1-9]\d{0,2}(,\d{3})+)", re.ASCII)),
+    (
+        "number",
+        re.compile(
+            r"[+-]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([,.]\d{3})+[.,]\d+)([eE][+-]?\d+)?",
+            re.ASCII,
+        ),
+    ),
+    (
+        "date",
+        re.compile(
+            r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4}"
+            r"|\d{4}年\d{1,2}月\d{1,2}日)"
+            r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?",
+            re.ASCII,
+        ),
+    ),
     ("boolean", re.compile(r"true|false|yes|no", re.IGNORECASE)),
-)  # fmt: skip
+)
 _LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
 """`007` is a code, not a number."""
 
