@@ -253,9 +253,10 @@ def test_everything_public_is_documented(module):
 
 def test_importing_brings_in_no_extra():
     code = """
-import sys, langchain_ragstore
+import sys, langchain_ragstore, langchain_ragstore.loaders
 unwanted = ("tiktoken", "regex", "langchain", "langchain_classic", "langchain_community",
-            "langchain_chroma", "sqlalchemy", "scipy", "torch", "requests_toolbelt.x")
+            "pypdf", "mammoth", "bs4", "markdownify", "openpyxl", "langchain_chroma",
+            "sqlalchemy", "scipy", "torch", "requests_toolbelt.x")
 print([name for name in unwanted if name in sys.modules])
 """
     done = subprocess.run(
