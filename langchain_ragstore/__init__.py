@@ -23,7 +23,10 @@ from langchain_ragstore.ingestion import IngestReport
 from langchain_ragstore.pipeline import RagPipeline
 from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.structured_query import StructuredQueryTranslator
-from langchain_ragstore.text_splitters import CJKRecursiveTextSplitter
+from langchain_ragstore.text_splitters import (
+    CJKRecursiveTextSplitter,
+    TokenAwareTextSplitter,
+)
 from langchain_ragstore.vectorstores import SQLiteVectorStore
 
 __all__ = [
@@ -49,6 +52,7 @@ __all__ = [
     "StoreLockedError",
     "StructuredQueryTranslator",
     "Timestamps",
+    "TokenAwareTextSplitter",
     "UnsupportedSQLiteError",
     "make_document",
 ]

@@ -35,6 +35,18 @@ DEFAULT_CHUNK_SIZE: Final = 1000
 DEFAULT_CHUNK_OVERLAP: Final = 200
 """Characters repeated between chunks, at most a fifth of the chunk size."""
 
+DEFAULT_MAX_TOKENS: Final = 8000
+"""Tokens that an embedding model takes at once."""
+
+DEFAULT_SAFETY_RATIO: Final = 0.85
+"""Part of them that a chunk may have, since another model's tokenizer counts more."""
+
+DEFAULT_OVERLAP_RATIO: Final = 0.1
+"""Part of a chunk, in tokens, that the next one may repeat."""
+
+LEAST_TOKENS: Final = 4
+"""Tokens that a chunk must be allowed: one for each byte of a code point in UTF-8."""
+
 # --- Tokens -------------------------------------------------------------------------
 DEFAULT_ENCODING: Final = "cl100k_base"
 """The tokens that sizes are counted in: those of the text-embedding-3 models."""

@@ -1,125 +1,280 @@
-"""Where a text may be cut: classes of breaks, from the best to the worst.
+"""Where a text may be cut: classes of breaks, and units that a cut must not tear.
 
-A break is a position between two code points. A class is found by one linear scan, and
-only in the stretches where no better class was enough.
+A break is a position between two code points. White space belongs to what stands before
+it, as sentence marks and closing quotes do; the indentation of a line belongs to the line.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeAlias
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeAlias
 
-Breaks: TypeAlias = Callable[[str, int, int], Iterator[int]]
-"""Given a text and a stretch `[start, end)`, the breaks inside it, ascending."""
+from langchain_ragstore.text import graphemes
 
-_LINE: Final = r"(?:\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])"
-_BLANK: Final = r"[^\S\r\n\v\f\x1c-\x1e\x85\u2028\u2029\u00a0\u2007\u202f]"
+
+class Breaks(Protocol):
+    """The breaks of one class in one text; each is a border of grapheme clusters."""
+
+    def last(self, start: int, end: int) -> int | None:
+        """The last break in `(start, end]`."""
+
+    def first(self, start: int, end: int) -> int | None:
+        """The first break in `(start, end]`."""
+
+
+Classes: TypeAlias = Callable[[str], Sequence[Breaks]]
+"""Given a text, its classes of breaks, the best first."""
+
+_LOOK_AROUND: Final = 16
+"""Code points beside a stretch in which a mark may stand whose break lies inside it."""
+
+_START: Final = re.Match.start
+_END: Final = re.Match.end
+
+_NEAR: Final = 128
+"""Code points searched first: most breaks are found here."""
+
+_WIDER: Final = 8
+"""Factor by which the search grows when they are not."""
+
+# --- Characters, as they stand inside [...] -------------------------------------------
+_NEWLINES: Final = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_RARE_NEWLINES: Final = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+_BLANK: Final = f"[^\\S{_NEWLINES}\u00a0\u2007\u202f]"
 """White space within a line at which a line may end; no-break spaces may not."""
 
-_CLOSERS: Final = "」』”’）】》〉〕］｝»\"')\\]}"
 _CJK: Final = (
-    "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c"
+    "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c"
     "\u3041-\u30ff\u3105-\u318f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 """Han, kana, bopomofo and Hangul: scripts that run words together or are mixed so."""
 
-_WORD: Final = f"(?:[^\\W_{_CJK}]|[\u0300-\u036f])"
+_UNSPACED: Final = (
+    f"{_CJK}\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf"
+    "\ua9e0-\ua9ff\uaa60-\uaadf"
+)
+"""CJK and the scripts of South-East Asia and Tibet, which set no blanks either."""
+
+_LETTER: Final = f"[^\\W_{_UNSPACED}]"
 """A letter or digit of a script that separates its words."""
 
-_TERMINATOR: Final = "。｡？！…‼⁇⁈⁉"
-_SENTENCE: Final = (
-    f"(?:[.!?]*[{_TERMINATOR}][.!?{_TERMINATOR}]*[{_CLOSERS}]*"
-    f"|[.!?]+[{_CLOSERS}]*(?=\\s|\\Z))"
-)
-_CLAUSE: Final = f"(?:[；：][{_CLOSERS}]*|[;:][{_CLOSERS}]*(?=\\s|\\Z))"
-_COMMA: Final = f"(?:[，、､][{_CLOSERS}]*|,[{_CLOSERS}]*(?=\\s|\\Z))"
-_BORDER: Final = f"(?<=[{_CJK}])(?={_WORD})|(?<={_WORD})(?=[{_CJK}])"
+_ACCENT: Final = "\u0300-\u036f"
+_FULL_STOPS: Final = "。｡？！…‼⁇⁈⁉"
+_STOPS: Final = f".!?{_FULL_STOPS}"
+_ASCII_CLOSERS: Final = "\"')\\]}"
+_CJK_CLOSERS: Final = "」』”’）】》〉〕〗〙〛］｝｠｣»"
+_CLOSERS: Final = _CJK_CLOSERS + _ASCII_CLOSERS
 
-NOT_FIRST: Final = frozenset(
-    "。｡？！…‼⁇⁈⁉；：，、､.!?;:,」』”’）】》〉〕］｝»)]}・ー々ゝゞヽヾ゛゜"
-)
-"""Characters that belong to what stands before them."""
+# --- Classes of breaks ----------------------------------------------------------------
+# Every pattern begins with one set, which `re` searches for fast, and takes runs whole
+# (`++` gives nothing back), so that no run of marks is looked at more than twice.
+_NEWLINE: Final = f"[{_NEWLINES}](?:(?<=\r)\n)?+"
+_LINE_ENDS: Final = f"{_NEWLINE}(?:{_BLANK}*+{_NEWLINE})*+"
+_TAIL: Final = f"{_BLANK}*+(?:{_LINE_ENDS})?+"
+"""White space behind a mark, up to the last line's end in it."""
+
+_ENDS: Final = f"(?:[{_CJK_CLOSERS}][{_CLOSERS}]*+|(?=\\s|\\Z))"
+"""An ASCII mark counts before white space or a full-width closer: `a.b`, `3.14`, and
+`x.(a."b")` have no sentence."""
 
 
-def _behind(pattern: str, tail: str = "") -> Breaks:
-    """Breaks behind a pattern, and again behind the blanks that follow it.
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Breaks that are all known, ascending."""
 
-    Both are needed: where the blanks no longer fit into a chunk, the mark may.
+    places: Sequence[int]
+
+    def last(self, start: int, end: int) -> int | None:
+        at = bisect_right(self.places, end)
+        return self.places[at - 1] if at and self.places[at - 1] > start else None
+
+    def first(self, start: int, end: int) -> int | None:
+        at = bisect_right(self.places, start)
+        return self.places[at] if at < len(self.places) and self.places[at] <= end else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Scanned:
+    """Breaks that are searched for where they are asked for.
+
+    `find` yields matches within a stretch; a break is at the `side` of each.
     """
-    find = re.compile(f"(?:{pattern})(?P<tail>{tail})").finditer
 
-    def breaks(text: str, start: int, end: int) -> Iterator[int]:
-        for match in find(text, start, end):
-            first, last = match.span("tail")
-            if start < first < end:
-                yield first
-            if first < last < end:
-                yield last
+    text: str
+    find: Callable[[str, int, int], Iterator[re.Match[str]]]
+    side: Callable[[re.Match[str]], int]
 
-    return breaks
+    def _within(self, start: int, end: int) -> list[int]:
+        # More is shown than asked for, so that what reaches across an end is seen whole.
+        found = self.find(self.text, max(0, start - _LOOK_AROUND), end + _LOOK_AROUND)
+        return [place for place in map(self.side, found) if start < place <= end]
+
+    def _is_sound(self, place: int, border: int) -> bool:
+        """Whether it is no mark joined by the code point behind it: that ends nothing."""
+        return graphemes.is_border(self.text, place, border)
+
+    def last(self, start: int, end: int) -> int | None:
+        begin, width = end, _NEAR
+        while begin > start:
+            begin = max(start, end - width)
+            for place in reversed(self._within(begin, end)):
+                if self._is_sound(place, start):
+                    return place
+            width *= _WIDER
+        return None
+
+    def first(self, start: int, end: int) -> int | None:
+        begin, width = start, _NEAR
+        while begin < end:
+            stop = min(end, begin + width)
+            for place in self._within(begin, stop):
+                if self._is_sound(place, start):
+                    return place
+            begin, width = stop, width * _WIDER
+        return None
 
 
-_BLANKS: Final = f"{_BLANK}*"
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Breaks behind the lines of a text with no other newline than LF."""
 
-NATURAL: Final[tuple[Breaks, ...]] = (
-    _behind(f"(?:{_LINE}(?:{_BLANK}*{_LINE})+|\u2029)"),
-    _behind(_LINE),
-    _behind(_SENTENCE, _BLANKS),
-    _behind(_CLAUSE, _BLANKS),
-    _behind(_COMMA, _BLANKS),
-    _behind("", f"(?:{_BLANK}|\u200b)+"),
-    _behind(_BORDER),
+    text: str
+
+    def last(self, start: int, end: int) -> int | None:
+        return self.text.rfind("\n", start, end) + 1 or None
+
+    def first(self, start: int, end: int) -> int | None:
+        return self.text.find("\n", start, end) + 1 or None
+
+
+def _line_breaks(text: str) -> tuple[Breaks, Breaks]:
+    """Breaks behind blank lines or paragraph separators, and behind lines."""
+    if any(newline in text for newline in _RARE_NEWLINES):
+        paragraphs = [match.end() for match in _find_paragraphs(text)]
+        return _Listed(paragraphs), _Scanned(text, _find_lines, _END)
+    return _Listed([match.end() for match in _find_plain_paragraphs(text)]), _Lines(text)
+
+
+def _marked(full: str, ascii_: str) -> str:
+    closed = f"(?:(?<=[{full}])[{_CLOSERS}]*+|[{_ASCII_CLOSERS}]*+{_ENDS})"
+    return f"[{full}{ascii_}]{closed}{_TAIL}"
+
+
+_SENTENCE: Final = (
+    f"[{_STOPS}](?<![{_STOPS}][{_STOPS}])"  # once for a run, at its beginning
+    f"(?:(?:(?<=[{_FULL_STOPS}])|[.!?]*+[{_FULL_STOPS}])[{_STOPS}]*+[{_CLOSERS}]*+"
+    f"|[.!?]*+[{_ASCII_CLOSERS}]*+{_ENDS}){_TAIL}"
 )
-"""Blank line, line, sentence, clause, comma, blank, border between scripts."""
+
+_find_paragraphs = re.compile(f"{_NEWLINE}(?:{_BLANK}*+{_NEWLINE})++|\u2029").finditer
+_find_plain_paragraphs = re.compile(r"\n(?:[^\S\n]*+\n)++").finditer
+_find_lines = re.compile(_NEWLINE).finditer
+
+_scan_natural: Final = tuple(
+    re.compile(pattern).finditer
+    for pattern in (
+        _SENTENCE,
+        _marked("；：", ";:"),
+        _marked("，、､", ","),
+        f"(?:{_BLANK}|\u200b)++(?:{_LINE_ENDS})?+",
+        f"{_LETTER}[{_ACCENT}]*+(?=[{_UNSPACED}])|[{_UNSPACED}](?={_LETTER})",
+    )
+)
 
 
-def after(separators: Sequence[str]) -> tuple[Breaks, ...]:
-    """One class for each separator: a break behind each run of it.
+def natural(text: str) -> tuple[Breaks, ...]:
+    """Blank line, line, sentence, clause, comma, blank, border between scripts."""
+    scanned = [_Scanned(text, find, _END) for find in _scan_natural]
+    return *_line_breaks(text), *scanned
+
+
+def separated(separators: Sequence[str], *, end: bool) -> Classes:
+    """One class for each separator: breaks at the ends, or the starts, of its runs.
 
     The empty string is passed over: grapheme clusters are always the last resort.
     """
-    return tuple(_behind(f"(?:{re.escape(part)})+") for part in separators if part)
+    parts = [re.escape(part) for part in separators if part]
+    finds = [re.compile(f"(?<!{part})(?:{part})++").finditer for part in parts]
+    side = _END if end else _START
+
+    def classes(text: str) -> tuple[Breaks, ...]:
+        return tuple(_Scanned(text, find, side) for find in finds)
+
+    return classes
 
 
-def before(separators: Sequence[str]) -> tuple[Breaks, ...]:
-    """One class for each separator: a break in front of each run of it."""
+# --- Units ----------------------------------------------------------------------------
+_MARKS: Final = f"{_STOPS}；：，、､;:,{_CJK_CLOSERS})\\]}}・･ーｰ々ゝゞヽヾ゛゜ﾞﾟ"
+"""Characters that belong to what stands before them, so that no chunk begins so."""
 
-    def starting(pattern: str) -> Breaks:
-        find = re.compile(pattern).finditer
+_JOINED: Final = (
+    f"[^\\s{_UNSPACED}\x00-\x1f\x7f-\x9f\u2000-\u200b\u200e\u200f\u2012-\u2018"
+    "\u201a-\u20cf\u2190-\u2bff\u3000-\u303f\ud800-\udfff\ufe10-\ufe6f"
+    "\uff00-\uff0d\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65\U0001f000-\U0001ffff]"
+)
+"""What may stand in a word, number or address: letters, their accents, ASCII signs."""
 
-        def breaks(text: str, start: int, end: int) -> Iterator[int]:
-            for match in find(text, start, end):
-                if match.start() > start:
-                    yield match.start()
+_match_marks = re.compile(f"[{_MARKS}]++").match
+_NUMBER: Final = r"(?:\d|[.,:](?<=\d[.,:])(?=\d))++"
+_match_runs: Final = tuple(
+    re.compile(pattern).match
+    for pattern in (
+        f"{_JOINED}++",
+        f"(?:{_NUMBER}|{_LETTER}|[{_ACCENT}])++",
+        _NUMBER,
+        f"(?:(?!\\d){_LETTER}|[{_ACCENT}])++",
+    )
+)
+"""Names and addresses; words in them; numbers and letters in those. Read backwards they
+are the same."""
 
-        return breaks
-
-    return tuple(starting(f"(?:{re.escape(part)})+") for part in separators if part)
-
-
-_JOINED: Final = re.compile(f"[^\\s{_CJK}\u200b\u3000-\u303f\uff00-\uff65]+")
-_UNJOINED: Final = re.compile(f"[\\s{_CJK}\u200b\u3000-\u303f\uff00-\uff65]")
+_find_signs: Final = re.compile(
+    f"[-!#$%&)*+,./:;=>?@\\\\\\]^_|}}~]++(?={_LETTER})(?<!\\d[.,:])"
+).finditer
+"""Where a name that is too long for a chunk is cut best: behind a slash, for one."""
 
 
-def word_start(text: str, place: int, lowest: int) -> int:
-    """Where the unbroken run (a word, number or address) around a position begins.
+def units(text: str, place: int, reach: int) -> Iterator[tuple[int, int]]:
+    """What a cut at a position would tear, the largest first.
 
-    Returns:
-        A position from `lowest` on; `place` itself if it lies inside no run.
+    Args:
+        text: Any text.
+        place: A position inside it.
+        reach: Code points looked at on either side.
+
+    Yields:
+        Start and end of stretches that hold the code points on both sides of `place`: of
+        the run of marks there with the word or character before it, of the name around
+        it, of the part of the name between two signs, of the word in that part, of the
+        number or the letters in that word.
     """
-    if not 0 < place < len(text) or _UNJOINED.match(text[place]):
-        return place
-    start = place
-    while start > lowest and not _UNJOINED.match(text[start - 1]):
-        start -= 1
-    return start
+    lowest, highest = max(0, place - reach), min(len(text), place + reach)
+    marks = _match_marks(text, place, highest)
+    if marks:
+        first = place - _length_behind(_match_marks, text, lowest, place)
+        if first > lowest:
+            word = first - _length_behind(_match_runs[0], text, lowest, first)
+            yield min(word, first - 1), marks.end()
+        yield first, marks.end()
+    for match_run in _match_runs:
+        ahead = match_run(text, place, highest)
+        length = _length_behind(match_run, text, lowest, place)
+        if not ahead or not length:
+            continue
+        start, end = place - length, ahead.end()
+        yield start, end
+        if match_run is _match_runs[0]:
+            signs = _Scanned(text, _find_signs, _END)
+            yield signs.last(start, place) or start, signs.first(place, end) or end
 
 
-def word_end(text: str, place: int) -> int:
-    """Where the unbroken run around a position ends; `place` if it lies inside none."""
-    if not 0 < place < len(text) or _UNJOINED.match(text[place - 1]):
-        return place
-    match = _JOINED.match(text, place)
-    return match.end() if match else place
+def _length_behind(
+    match: Callable[..., re.Match[str] | None], text: str, lowest: int, place: int
+) -> int:
+    """Length of the run, of at least one code point, that ends at a position."""
+    found = match(text[lowest:place][::-1])
+    return found.end() if found else 0

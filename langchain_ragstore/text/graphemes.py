@@ -62,9 +62,7 @@ def is_border(text: str, place: int, lowest: int = 0) -> bool:
 
 def _is_plain(text: str, place: int) -> bool:
     """Whether a position is a border because nothing beside it can join."""
-    return place >= len(text) or not (
-        _JOINABLE.match(text[place]) or _JOINABLE.match(text[place - 1])
-    )
+    return place >= len(text) or _JOINABLE.search(text, place - 1, place + 1) is None
 
 
 def _base(text: str, place: int, lowest: int) -> int:

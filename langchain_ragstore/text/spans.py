@@ -1,211 +1,230 @@
 """Chunks as spans of a text: descend to pieces that fit, then take runs of them.
 
-The two phases are the seed's. Phase one cuts the text at its best breaks and descends
-to the next class only in stretches that are still too long; the result is one ascending
-list of cuts, and stretches that no class could cut. Phase two walks along the cuts and
-ends each chunk at the last one that fits.
+The two phases are the seed's: the text is cut at its best breaks, a piece that is still
+too long at the breaks of the next class, and so on; a chunk is the longest run of pieces
+that fits. Only whether the pieces around a chunk's two ends fit decides on where these
+are, so nothing else is searched for: from where a chunk begins, the classes are asked for
+their last break within its reach, the best class first, until the piece that begins there
+fits into a chunk of its own.
 
-What is "too long" is the measure's business, so that characters and tokens share all of
-this.
+What "fits" means is the measure's business, so that characters and tokens share all this.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, NamedTuple
 
 from langchain_ragstore.text import graphemes
-from langchain_ragstore.text.boundaries import NOT_FIRST, Breaks, word_end, word_start
+from langchain_ragstore.text.boundaries import Breaks, Classes, units
+from langchain_ragstore.text.measures import Measure
 
-_KINSOKU = 4
-"""Characters that a forced cut moves back so that no mark begins a chunk."""
+_match_white_space: Final = re.compile(r"\s+").match
 
-
-class Measure(Protocol):
-    """The size of stretches of one text."""
-
-    def fits(self, start: int, end: int) -> bool:
-        """Whether the stretch is not longer than a chunk may be."""
-
-    def reach(self, start: int) -> int:
-        """The furthest end with `fits(start, end)`; at least `start + 1`."""
-
-    def overlap(self, end: int) -> int:
-        """The first start from which on the stretch up to `end` is a legal overlap."""
+_MARKS_IN_A_ROW: Final = 8
+"""Units that an overlap passes over to find a good place to begin at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Characters:
-    """Sizes in code points."""
+class _Cut(NamedTuple):
+    """Where a chunk may end.
 
-    length: int
-    size: int
-    shared: int
+    Attributes:
+        place: The end.
+        following: The end of the least that the next chunk must hold.
+        level: The class of the break; the number of classes if there is none.
+    """
 
-    def fits(self, start: int, end: int) -> bool:
-        """See `Measure.fits`."""
-        return end - start <= self.size
-
-    def reach(self, start: int) -> int:
-        """See `Measure.reach`."""
-        return min(self.length, start + self.size)
-
-    def overlap(self, end: int) -> int:
-        """See `Measure.overlap`."""
-        return max(0, end - self.shared)
+    place: int
+    following: int
+    level: int
 
 
-def spans(text: str, classes: Sequence[Breaks], measure: Measure) -> list[tuple[int, int]]:
+def spans(
+    text: str, classes: Classes, measure: Measure, *, strip: bool = False
+) -> list[tuple[int, int]]:
     """Cut a text into chunks.
 
     Args:
         text: Any text.
-        classes: Breaks, the best class first.
+        classes: Where the text may be cut.
         measure: Sizes of this text's stretches.
+        strip: Whether white space at the ends of chunks is left out, and not counted.
 
     Returns:
-        Start and end of each chunk: they cover the text, starts and ends grow, and none
-        is longer than the measure allows.
+        Start and end of each chunk: they cover the text (but for such white space),
+        starts and ends grow, and none is longer than the measure allows.
 
     Example:
         ```python
-        from langchain_ragstore.text.boundaries import NATURAL
-        from langchain_ragstore.text.spans import Characters, spans
+        from langchain_ragstore.text.boundaries import natural
+        from langchain_ragstore.text.measures import Characters
+        from langchain_ragstore.text.spans import spans
 
         text = "春天来了。花开了。"
-        assert spans(text, NATURAL, Characters(len(text), 5, 0)) == [(0, 5), (5, 9)]
+        assert spans(text, natural, Characters(len(text), 5, 0)) == [(0, 5), (5, 9)]
         ```
     """
-    length = len(text)
-    if not length:
-        return []
-    if measure.fits(0, length):
-        return [(0, length)]
-    cuts, whole = _cuts(text, classes, measure)
-    runs = _Runs(text, classes, measure, cuts, whole)
-    chunks: list[tuple[int, int]] = []
-    start = end = 0
-    while end < length:
-        end = runs.end(start, end)
-        chunks.append((start, end))
-        start = runs.next_start(start, end)
-    return chunks
-
-
-def _cuts(
-    text: str, classes: Sequence[Breaks], measure: Measure
-) -> tuple[list[int], list[tuple[int, int]]]:
-    """All cuts, and the stretches between two of them that are too long."""
-    simple = graphemes.is_simple(text)
-    long = [(0, len(text))]
-    cuts = [0, len(text)]
-    for breaks in classes:
-        longer = []
-        for start, end in long:
-            before = start
-            for place in breaks(text, start, end):
-                if not simple and not graphemes.is_border(text, place, before):
-                    continue  # a mark that the next code point joins is no end
-                cuts.append(place)
-                if not measure.fits(before, place):
-                    longer.append((before, place))
-                before = place
-            if not measure.fits(before, end):
-                longer.append((before, end))
-        long = longer
-        if not long:
-            break
-    cuts.sort()
-    return cuts, long
+    return list(_Cutter(text, tuple(classes(text)), measure, strip=strip))
 
 
 @dataclass(frozen=True, slots=True)
-class _Runs:
-    """Phase two: where chunks end and begin."""
-
+class _Cutter:
     text: str
-    classes: Sequence[Breaks]
+    classes: tuple[Breaks, ...]
     measure: Measure
-    cuts: list[int]
-    whole: list[tuple[int, int]]
+    strip: bool
 
-    def end(self, start: int, before: int) -> int:
-        """The end of the chunk that begins at `start`, behind the end `before` it."""
-        reach = self.measure.reach(start)
-        place = self.cuts[bisect_right(self.cuts, reach) - 1]
-        if place > before and self._uncut(reach) is None:
-            return place
-        forced = self._forced(reach, max(place, start, before))
-        if forced is None:  # only a part of the next cluster would fit
-            return place if place > max(start, before) else reach
-        return forced
-
-    def _uncut(self, place: int) -> tuple[int, int] | None:
-        """The stretch without a cut that a position lies inside."""
-        at = bisect_left(self.whole, (place,)) - 1
-        if at >= 0 and self.whole[at][0] < place < self.whole[at][1]:
-            return self.whole[at]
-        return None
-
-    def _forced(self, reach: int, lowest: int) -> int | None:
-        """A cut where there is no break: between clusters, marks kept to the left."""
-        if reach >= len(self.text):
-            return len(self.text)
-        end = graphemes.floor(self.text, reach, lowest)
-        if end <= lowest:
-            return None
-        back = end
-        for _ in range(_KINSOKU):
-            if self.text[back] not in NOT_FIRST:
-                return back
-            back = graphemes.floor(self.text, back - 1, lowest)
-            if back <= lowest:
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        start, end, needed = self._skip(0), 0, 0
+        while start < len(self.text):
+            cut = self._cut(start, end, needed)
+            end = self._visible(start, cut.place)
+            yield start, end
+            if cut.place == len(self.text):
                 break
+            start, needed = self._next_start(start, end, cut)
+
+    # --- White space at the ends of chunks --------------------------------------------
+    def _skip(self, place: int) -> int:
+        """The first position from `place` on that a chunk may begin or reach up to."""
+        text = self.text
+        if self.strip and text[place : place + 1].isspace():
+            place += 1
+            if text[place : place + 1].isspace():
+                match = _match_white_space(text, place)
+                return match.end() if match else place
+        return place
+
+    def _visible(self, start: int, end: int) -> int:
+        """Where what a chunk shows of a stretch ends."""
+        if self.strip and self.text[end - 1].isspace():
+            return start + len(self.text[start:end].rstrip())
         return end
 
-    def next_start(self, start: int, end: int) -> int:
-        """The start of the next chunk: back by as much as the overlap allows."""
-        lowest = max(self.measure.overlap(end), start + 1)
-        if lowest >= end or end == len(self.text):
-            return end
-        needed = self._next_piece(end)
-        while lowest < end and not self.measure.fits(lowest, needed):
-            # Tokens are not additive, so the distance is a first guess there.
-            lowest = max(lowest + 1, needed - (self.measure.reach(lowest) - lowest))
-        return self._overlap_start(start, lowest, end)
+    # --- Where a chunk ends -----------------------------------------------------------
+    def _cut(self, start: int, before: int, needed: int) -> _Cut:
+        """The end of the chunk that begins at `start`; it lies behind `before`.
 
-    def _next_piece(self, end: int) -> int:
-        """The end of the least that must follow `end` in the next chunk."""
-        following = self.cuts[bisect_right(self.cuts, end)]
-        if self._uncut(end) is None and self.measure.fits(end, following):
-            return following
-        return graphemes.ceiling(self.text, end + 1, end)
+        `needed` is an end that is known to fit, if there is one beyond `start`.
+        """
+        least = max(needed, start + 1)
+        reach = max(self._skip(self.measure.reach(start)), least)
+        while reach > least:
+            cut = self._best_cut(start, before, reach)
+            if self.measure.fits(start, self._visible(start, cut.place)):
+                return cut
+            # Tokens are not additive: what seemed to fit was found not to.
+            reach = cut.place - 1
+        return self._cut_at(least)
 
-    def _overlap_start(self, start: int, lowest: int, end: int) -> int:
+    def _best_cut(self, start: int, before: int, reach: int) -> _Cut:
+        length = len(self.text)
+        if reach >= length:
+            return _Cut(length, length, 0)
+        base = place = max(start, before)
+        for level, breaks in enumerate(self.classes):
+            place = breaks.last(place, reach) or place
+            if place == base:
+                continue  # the piece at `base` goes on behind what fits
+            limit = self._skip(min(length, self.measure.about(place)))
+            if limit >= length:
+                return _Cut(place, length, level)
+            following = self._first(level, reach, limit)
+            if following is not None:
+                return _Cut(place, following, level)
+        return self._forced_cut(base, place, reach)
+
+    def _first(self, level: int, start: int, end: int) -> int | None:
+        """The first break of a class or a better one in `(start, end]`."""
+        found = None
+        while level >= 0:  # breaks of the last class are the nearest
+            place = self.classes[level].first(start, end)
+            if place is not None:
+                found = end = place
+            level -= 1
+        return found
+
+    def _forced_cut(self, before: int, lowest: int, reach: int) -> _Cut:
+        """A cut behind the last break, `lowest`: between clusters, outside of units."""
+        place = graphemes.floor(self.text, reach, lowest)
+        if place <= lowest:  # only a part of the next cluster would fit
+            return self._cut_at(lowest if lowest > before else reach)
+        for unit_start, unit_end in units(self.text, place, self.measure.longest):
+            begin = graphemes.floor(self.text, max(unit_start, lowest), lowest)
+            if begin > lowest and self.measure.fits(begin, unit_end):
+                place = begin
+                break
+        return self._cut_at(place)
+
+    def _cut_at(self, place: int) -> _Cut:
+        return _Cut(place, self._next_unit(place), len(self.classes))
+
+    def _next_unit(self, place: int) -> int:
+        """The end of the word or character that begins at a position, with its marks."""
+        end = graphemes.ceiling(self.text, place + 1, place)
+        for unit_start, unit_end in units(self.text, end, self.measure.longest):
+            if unit_start == place:
+                behind = graphemes.ceiling(self.text, unit_end, place)
+                if self.measure.fits(place, behind):
+                    return behind
+        return end
+
+    # --- Where the next one begins ----------------------------------------------------
+    def _next_start(self, start: int, end: int, cut: _Cut) -> tuple[int, int]:
+        """The start of the next chunk, and an end behind `end` that fits."""
+        fits, following = self.measure.fits, self._visible(cut.place, cut.following)
+        lowest = self._skip(max(self.measure.lowest(end, following), start + 1))
+        while lowest < end:
+            place = self._skip(self._overlap_start(start, lowest, end, cut.level))
+            if place >= end:
+                break
+            if self.measure.shares(place, end) and fits(place, following):
+                return place, following
+            lowest = self._skip(place + 1)
+        place = self._skip(cut.place)
+        return place, following if fits(place, following) else place
+
+    def _overlap_start(self, start: int, lowest: int, end: int, level: int) -> int:
         """The first good place in `[lowest, end)` for a chunk to begin; `end` if none."""
-        said = start + len(self.text[start:end].rstrip())
-        if lowest >= said:
-            return end  # white space alone is no overlap
-        at = bisect_left(self.cuts, lowest)
-        if self.cuts[at] < said:
-            return self.cuts[at]
-        if self._uncut(lowest) is not None:
-            return self._border(start, lowest, end)
-        # The last piece is longer than the overlap: the best break inside it.
-        piece = max(self.cuts[at - 1], start)
-        for breaks in self.classes:
-            for place in breaks(self.text, max(piece, lowest - 1), said):
-                if place >= lowest and graphemes.is_border(self.text, place, piece):
-                    return place
-        if word_start(self.text, lowest, piece) < lowest:
-            lowest = word_end(self.text, lowest)
-        return self._border(piece, lowest, end) if lowest < said else end
+        piece_end = end
+        for at, breaks in enumerate(self.classes):
+            place = breaks.first(lowest - 1, piece_end - 1)
+            if place is not None:
+                piece_end = place
+            elif piece_end == end and at < level:
+                continue  # the piece at `lowest` ends behind `end` and was too long
+            if piece_end == lowest or self._begins(at, piece_end, lowest):
+                break
+        return piece_end if piece_end < end else self._within_piece(start, lowest, end)
 
-    def _border(self, known: int, lowest: int, end: int) -> int:
-        """The first cluster border from `lowest` on that no mark stands behind."""
-        place = graphemes.ceiling(self.text, lowest, known)
-        while place < end and self.text[place] in NOT_FIRST:
-            place = graphemes.ceiling(self.text, place + 1, place)
-        return min(place, end)
+    def _begins(self, level: int, end: int, lowest: int) -> bool:
+        """Whether the piece that ends at `end` begins late enough to fit."""
+        room = self.measure.room(end)
+        if room <= 0:
+            return True
+        while level >= 0:  # breaks of the last class are the nearest
+            if self.classes[level].last(room - 1, lowest - 1) is not None:
+                return True
+            level -= 1
+        return False
+
+    def _within_piece(self, start: int, lowest: int, end: int) -> int:
+        """The first border of a unit or cluster in `[lowest, end)`; `end` if none."""
+        place = graphemes.ceiling(self.text, lowest, start)
+        for _ in range(_MARKS_IN_A_ROW):
+            if place >= end:
+                break
+            behind = self._torn_end(place)
+            if behind == place:
+                return place
+            place = behind
+        return end
+
+    def _torn_end(self, place: int) -> int:
+        """The end of what a cut would tear; `place` if that is nothing which fits."""
+        for unit_start, unit_end in units(self.text, place, self.measure.longest):
+            if unit_start < place < unit_end and self.measure.fits(unit_start, unit_end):
+                return graphemes.ceiling(self.text, unit_end, place)
+        return place

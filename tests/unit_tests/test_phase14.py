@@ -64,7 +64,7 @@ def test_split_recursive_deepen():
 
 def test_split_greedy_merge_combines_segments():
     assert [c.page_content for c in split("a\nb\nc", 5)] == ["a\nb\nc"]
-    assert [c.page_content for c in split("a\nb\nc\nd", 5)] == ["a\nb", "c\nd"]
+    assert [c.page_content for c in split("a\nb\nc\nd", 5)] == ["a\nb\nc", "d"]
 
 
 def test_split_overlap_consistency():

@@ -86,6 +86,33 @@ CASES = [
     ("(A) one. [B] two! (C)", 9, 0, ["(A) one.", "[B] two!", "(C)"]),
     ('He said "go." Then left.', 14, 0, ['He said "go."', "Then left."]),
     ("甲乙丙丁戊、己", 5, 0, ["甲乙丙丁", "戊、己"]),
+    ("真的吗？！好吧", 4, 0, ["真的", "吗？！", "好吧"]),  # the marks are one unit
+    ("好。。。走", 3, 0, ["好", "。。。", "走"]),
+    ("！！。。,,", 6, 0, ["！！。。,,"]),  # llama_index PR #15882
+    ("今天很好。我们出去玩吧！真的。", 7, 0, ["今天很好。", "我们出去玩吧！", "真的。"]),
+    (
+        "这句话没有标点所以不能切分",
+        6,
+        0,
+        ["这句话没有标", "点所以不能切", "分"],
+    ),  # chunklet
+    ("短。\n\n" + "字" * 16, 10, 0, ["短。\n\n字字字字字字", "字" * 10]),  # langchain #6958
+    ("甲乙    丙丁    戊己", 5, 2, ["甲乙", "丙丁", "戊己"]),  # semchunk PR #25
+    ("长" * 50, 30, 0, ["长" * 30, "长" * 20]),  # gbrain #648
+    ("🇯🇵🇨🇳🇰🇷", 5, 0, ["🇯🇵🇨🇳", "🇰🇷"]),
+    (f"{FAMILY}{FAMILY}", 9, 0, [FAMILY, FAMILY]),
+    ("น้ำที่", 3, 0, ["น้ำ", "ที่"]),
+    ("a\nb\nc\nd", 5, 0, ["a\nb\nc", "d"]),  # white space at an end does not count
+    (
+        "https://example.com/one/two-three?four=five",
+        20,
+        0,
+        ["https://example.com/", "one/two-three?four=", "five"],
+    ),  # an address that is too long is cut behind its signs
+    ("见https://example.com/a_b这里", 22, 0, ["见https://example.com/", "a_b这里"]),
+    ("a" * 12 + "1.234" + "b" * 9, 16, 0, ["a" * 12, "1.234" + "b" * 9]),
+    ("one two", 5, 2, ["one", "two"]),  # an overlap would cut a word
+    ("早。午！晚？", 3, 0, ["早。", "午！", "晚？"]),
 ]
 
 
@@ -100,8 +127,41 @@ def test_conjuncts_that_fit_are_not_cut():
     assert splitter.split_spans("क्षक्ष") == [(0, 3), (3, 6)]
 
 
+def test_texts_of_white_space():
+    splitter = CJKRecursiveTextSplitter(3, 0, strip_whitespace=False)
+    assert splitter.split_text(" \n\n  \n") == [" \n\n", "  \n"]
+
+
+def test_indentation_belongs_to_its_line():  # langchain #2836
+    splitter = CJKRecursiveTextSplitter(20, 0, strip_whitespace=False)
+    assert splitter.split_text("def f():\n        return 1\n# end") == [
+        "def f():\n",
+        "        return 1\n",
+        "# end",
+    ]
+
+
+def test_overlaps_hold_white_space_only_if_chunks_keep_it():
+    splitter = CJKRecursiveTextSplitter(5, 2, strip_whitespace=False)
+    assert splitter.split_text("甲乙    丙丁    戊己") == [
+        "甲乙   ",
+        "   丙丁",
+        "丙丁   ",
+        "   戊己",
+    ]
+
+
+def test_documents_with_one_text_have_chunks_of_their_own():  # haystack #6079
+    documents = [Document("one two", id="a"), Document("one two", id="b")]
+    chunks = CJKRecursiveTextSplitter(3, 0).split_documents(documents)
+    assert [chunk.id for chunk in chunks] == [
+        f"{source}:chunk:000{at}" for source in "ab" for at in (0, 1)
+    ]
+
+
 def test_offsets_of_twins():
     assert CJKRecursiveTextSplitter(5, 4).split_spans("echo echo") == [(0, 4), (5, 9)]
+    assert CJKRecursiveTextSplitter(4, 3).split_spans("echo echo") == [(0, 4), (5, 9)]
 
 
 def test_crlf_and_clusters_without_stripping():

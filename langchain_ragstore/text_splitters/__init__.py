@@ -1,0 +1,9 @@
+"""LangChain text splitters whose chunks are slices of their source."""
+
+from langchain_ragstore.text_splitters.characters import (
+    SEPARATORS,
+    CJKRecursiveTextSplitter,
+)
+from langchain_ragstore.text_splitters.tokens import TokenAwareTextSplitter
+
+__all__ = ["SEPARATORS", "CJKRecursiveTextSplitter", "TokenAwareTextSplitter"]

@@ -1,0 +1,172 @@
+"""From spans of a text to LangChain documents; what all splitters share."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+
+from langchain_core.documents import Document
+from langchain_text_splitters import TextSplitter
+from typing_extensions import override
+
+from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.text import boundaries
+
+
+class Options(TypedDict, total=False):
+    """What all splitters take; see `CJKRecursiveTextSplitter`."""
+
+    separators: Sequence[str] | None
+    keep_separator: bool | Literal["start", "end"]
+    add_start_index: bool
+    strip_whitespace: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A chunk as positions in its source.
+
+    Attributes:
+        start: Where it begins.
+        end: Where it ends.
+        prefix: Text of the source that is repeated in front of it.
+        metadata: What it says of itself.
+    """
+
+    start: int
+    end: int
+    prefix: str = ""
+    metadata: Mapping[str, Any] | None = None
+
+
+class SpanTextSplitter(TextSplitter):
+    """A splitter that knows where in its source each chunk begins and ends.
+
+    LangChain's base class searches for the chunks of `split_text` to find out, and finds
+    the wrong place where a text repeats itself; so every method is built on the spans.
+    """
+
+    def __init__(
+        self,
+        chunk_size: int,
+        chunk_overlap: int,
+        *,
+        separators: Sequence[str] | None = None,
+        keep_separator: bool | Literal["start", "end"] = "end",
+        add_start_index: bool = True,
+        strip_whitespace: bool = True,
+        length_function: Callable[[str], int] = len,
+    ) -> None:
+        if chunk_size <= 0 or chunk_overlap < 0 or chunk_overlap >= chunk_size:
+            raise InvalidInputError(
+                "chunk_size must be greater than chunk_overlap, which must not be "
+                f"negative; got chunk_size={chunk_size}, chunk_overlap={chunk_overlap}"
+            )
+        if keep_separator not in (True, "start", "end"):
+            raise InvalidInputError(
+                f"keep_separator={keep_separator!r} would lose the separators; use 'end' "
+                "or 'start'"
+            )
+        super().__init__(
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+            length_function=length_function,
+            keep_separator=keep_separator,
+            add_start_index=add_start_index,
+            strip_whitespace=strip_whitespace,
+        )
+        self._classes = _classes(separators, keep_separator)
+
+    @abstractmethod
+    def split_spans(self, text: str) -> list[tuple[int, int]]:
+        """Where the chunks of a text begin and end, as positions in it."""
+
+    def _cut(self, text: str) -> list[Chunk]:
+        return [Chunk(start, end) for start, end in self.split_spans(text)]
+
+    @override
+    def split_text(self, text: str) -> list[str]:
+        """The chunks of a text."""
+        return [text[start:end] for start, end in self.split_spans(text)]
+
+    @override
+    def create_documents(
+        self, texts: list[str], metadatas: list[dict[str, Any]] | None = None
+    ) -> list[Document]:
+        """Chunks of texts as documents.
+
+        Args:
+            texts: What to cut.
+            metadatas: One for each text; copied to each of its chunks.
+
+        Returns:
+            Documents without ids, with `start_index` (if asked for), `chunk_index`,
+            `chunk_count` and, if the metadata has none, `mime_type`.
+        """
+        given = [{} for _ in texts] if metadatas is None else list(metadatas)
+        if len(given) != len(texts):
+            raise InvalidInputError(f"{len(texts)} texts but {len(given)} metadatas")
+        return [
+            chunk
+            for text, metadata in zip(texts, given, strict=True)
+            for chunk in self._chunks(text, metadata, None)
+        ]
+
+    @override
+    def split_documents(self, documents: Iterable[Document]) -> list[Document]:
+        """Chunks of documents, with the metadata of their document.
+
+        A document's id becomes `source_id`, and its chunks are called
+        `{source_id}:chunk:{index:04d}`; chunks of a document without an id have none.
+        """
+        return [
+            chunk
+            for document in documents
+            for chunk in self._chunks(document.page_content, document.metadata, document.id)
+        ]
+
+    @override
+    def transform_documents(
+        self, documents: Sequence[Document], **kwargs: Any
+    ) -> Sequence[Document]:
+        """As `split_documents`."""
+        return self.split_documents(documents)
+
+    def _chunks(
+        self, text: str, metadata: Mapping[str, Any], source_id: str | None
+    ) -> list[Document]:
+        found = self._cut(text)
+        base = {"mime_type": "text/plain", **metadata}
+        if source_id:
+            base["source_id"] = source_id
+        nested = any(isinstance(value, (list, dict, set)) for value in metadata.values())
+        chunks = []
+        for index, chunk in enumerate(found):
+            own = copy.deepcopy(base) if nested else base.copy()
+            own["chunk_index"] = index
+            own["chunk_count"] = len(found)
+            if self._add_start_index:
+                own["start_index"] = chunk.start
+            if chunk.metadata:
+                own.update(copy.deepcopy(chunk.metadata))
+            content = text[chunk.start : chunk.end]
+            if chunk.prefix:
+                own["prefix_len"] = len(chunk.prefix)
+                content = chunk.prefix + content
+            id = f"{source_id}:chunk:{index:04d}" if source_id else None
+            chunks.append(Document(id=id, page_content=content, metadata=own))
+        return chunks
+
+
+def _classes(
+    separators: Sequence[str] | None,
+    keep_separator: bool | Literal["start", "end"],  # noqa: FBT001 - LangChain's type
+) -> boundaries.Classes:
+    if separators is None:
+        return boundaries.natural
+    if isinstance(separators, str) or not all(isinstance(s, str) for s in separators):
+        raise InvalidInputError(f"separators is a list of strings, got {separators!r}")
+    return boundaries.separated(separators, end=keep_separator == "end")
