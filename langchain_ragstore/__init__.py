@@ -25,6 +25,7 @@ from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.structured_query import StructuredQueryTranslator
 from langchain_ragstore.text_splitters import (
     CJKRecursiveTextSplitter,
+    StructuredTextSplitter,
     TokenAwareTextSplitter,
 )
 from langchain_ragstore.vectorstores import SQLiteVectorStore
@@ -51,6 +52,7 @@ __all__ = [
     "StoreClosedError",
     "StoreLockedError",
     "StructuredQueryTranslator",
+    "StructuredTextSplitter",
     "Timestamps",
     "TokenAwareTextSplitter",
     "UnsupportedSQLiteError",

@@ -83,16 +83,22 @@ _ENDS: Final = f"(?:[{_CJK_CLOSERS}][{_CLOSERS}]*+|(?=\\s|\\Z))"
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
-    """Breaks that are all known, ascending."""
+class Listed:
+    """Breaks that are all known.
+
+    Attributes:
+        places: Borders of grapheme clusters, ascending.
+    """
 
     places: Sequence[int]
 
     def last(self, start: int, end: int) -> int | None:
+        """See `Breaks.last`."""
         at = bisect_right(self.places, end)
         return self.places[at - 1] if at and self.places[at - 1] > start else None
 
     def first(self, start: int, end: int) -> int | None:
+        """See `Breaks.first`."""
         at = bisect_right(self.places, start)
         return self.places[at] if at < len(self.places) and self.places[at] <= end else None
 
@@ -155,8 +161,8 @@ def _line_breaks(text: str) -> tuple[Breaks, Breaks]:
     """Breaks behind blank lines or paragraph separators, and behind lines."""
     if any(newline in text for newline in _RARE_NEWLINES):
         paragraphs = [match.end() for match in _find_paragraphs(text)]
-        return _Listed(paragraphs), _Scanned(text, _find_lines, _END)
-    return _Listed([match.end() for match in _find_plain_paragraphs(text)]), _Lines(text)
+        return Listed(paragraphs), _Scanned(text, _find_lines, _END)
+    return Listed([match.end() for match in _find_plain_paragraphs(text)]), _Lines(text)
 
 
 def _marked(full: str, ascii_: str) -> str:

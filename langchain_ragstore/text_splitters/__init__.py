@@ -4,6 +4,12 @@ from langchain_ragstore.text_splitters.characters import (
     SEPARATORS,
     CJKRecursiveTextSplitter,
 )
+from langchain_ragstore.text_splitters.structured import StructuredTextSplitter
 from langchain_ragstore.text_splitters.tokens import TokenAwareTextSplitter
 
-__all__ = ["SEPARATORS", "CJKRecursiveTextSplitter", "TokenAwareTextSplitter"]
+__all__ = [
+    "SEPARATORS",
+    "CJKRecursiveTextSplitter",
+    "StructuredTextSplitter",
+    "TokenAwareTextSplitter",
+]

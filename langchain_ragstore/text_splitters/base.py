@@ -85,7 +85,12 @@ class SpanTextSplitter(TextSplitter):
         """Where the chunks of a text begin and end, as positions in it."""
 
     def _cut(self, text: str) -> list[Chunk]:
+        """The chunks of a text, with what they say of themselves."""
         return [Chunk(start, end) for start, end in self.split_spans(text)]
+
+    def _defaults(self, text: str) -> Mapping[str, Any]:  # noqa: ARG002 - for subclasses
+        """Metadata of all chunks of a text, unless the source has its own."""
+        return {"mime_type": "text/plain"}
 
     @override
     def split_text(self, text: str) -> list[str]:
@@ -139,7 +144,7 @@ class SpanTextSplitter(TextSplitter):
         self, text: str, metadata: Mapping[str, Any], source_id: str | None
     ) -> list[Document]:
         found = self._cut(text)
-        base = {"mime_type": "text/plain", **metadata}
+        base = {**self._defaults(text), **metadata}
         if source_id:
             base["source_id"] = source_id
         nested = any(isinstance(value, (list, dict, set)) for value in metadata.values())

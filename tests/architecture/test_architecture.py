@@ -149,16 +149,23 @@ ALLOWED = {
     "text.boundaries": {"text.graphemes"},
     "text.graphemes": set(),
     "text.ranks": {"config", "errors", "text.vocabularies"},
+    "text.markdown": set(),
     "text.measures": set(),
     "text.spans": {"text.boundaries", "text.graphemes", "text.measures"},
     "text.terms": set(),
     "text.token_measure": {"text.tokenizer"},
     "text.tokenizer": {"config", "text.ranks", "text.vocabularies"},
     "text.vocabularies": {"errors"},
-    "text_splitters": {"text_splitters.characters", "text_splitters.tokens"},
+    "text_splitters": {
+        *(f"text_splitters.{name}" for name in ("characters", "structured", "tokens")),
+    },
     "text_splitters.base": {"errors", "text.boundaries"},
     "text_splitters.characters": {
         *("config", "text.measures", "text.spans", "text_splitters.base"),
+    },
+    "text_splitters.structured": {
+        *("config", "text.boundaries", "text.markdown", "text.measures", "text.spans"),
+        *("text.token_measure", "text.tokenizer", "text_splitters.base"),
     },
     "text_splitters.tokens": {
         *("config", "errors", "text.spans", "text.token_measure", "text.tokenizer"),

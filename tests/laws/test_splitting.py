@@ -7,8 +7,13 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langchain_ragstore import CJKRecursiveTextSplitter, TokenAwareTextSplitter
+from langchain_ragstore import (
+    CJKRecursiveTextSplitter,
+    StructuredTextSplitter,
+    TokenAwareTextSplitter,
+)
 from langchain_ragstore.text import graphemes
+from langchain_ragstore.text.markdown import sections, split_blocks
 from strategies import nasty_prose
 
 sizes = st.integers(1, 30)
@@ -190,3 +195,56 @@ def test_there_is_an_overlap_wherever_a_unit_fits(text, size, data, strip):
         first, last = [match.span() for match in _UNIT.finditer(text[:end])][-1]
         if next_start == end and first > start and not text[first].isspace():
             assert last - first > overlap or next_end - first > size
+
+
+markdown = st.lists(
+    st.one_of(
+        nasty_prose,
+        st.sampled_from(
+            [
+                *("# A\n", "\n## B\n\n", "```\n", "~~~\n", "| a | b |\n|---|---|\n"),
+                *(
+                    "| 1 | 2 |\n",
+                    "| 长长长长 | x |\n",
+                    "\n\n",
+                    "word word word\n",
+                    "T\n==\n",
+                ),
+            ]
+        ),
+    ),
+    max_size=30,
+).map("".join)
+
+
+@given(markdown, st.integers(4, 60), st.data(), st.sampled_from([None, "cl100k_base"]))
+def test_structure_loses_nothing(text, size, data, encoding):
+    overlap = data.draw(st.integers(0, size - 1))
+    splitter = StructuredTextSplitter(
+        size, overlap, encoding=encoding, strip_whitespace=False
+    )
+    chunks = splitter.create_documents([text])
+    last = 0
+    for chunk in chunks:
+        assert splitter.measure(chunk.page_content) <= size
+        own = chunk.page_content[chunk.metadata.get("prefix_len", 0) :]
+        start = chunk.metadata["start_index"]
+        assert text[start : start + len(own)] == own
+        assert last - start <= overlap or encoding
+        assert start <= last < start + len(own)
+        last = start + len(own)
+    assert last == len(text)
+    if overlap == 0:
+        starts = [chunk.metadata["start_index"] for chunk in chunks]
+        assert [text[a:b] for a, b in itertools.pairwise([*starts, len(text)])] == [
+            chunk.page_content[chunk.metadata.get("prefix_len", 0) :] for chunk in chunks
+        ]
+
+
+@given(markdown)
+def test_blocks_tile_the_text(text):
+    blocks = split_blocks(text)
+    assert "".join(text[block.start : block.end] for block in blocks) == text
+    assert all(block.start < block.end for block in blocks)
+    joined = [block for section in sections(text) for block in section.blocks]
+    assert joined == blocks
