@@ -244,13 +244,14 @@ _find_signs: Final = re.compile(
 """Where a name that is too long for a chunk is cut best: behind a slash, for one."""
 
 
-def units(text: str, place: int, reach: int) -> Iterator[tuple[int, int]]:
+def units(text: str, place: int, lowest: int, highest: int) -> Iterator[tuple[int, int]]:
     """What a cut at a position would tear, the largest first.
 
     Args:
         text: Any text.
         place: A position inside it.
-        reach: Code points looked at on either side.
+        lowest: Where to stop looking back.
+        highest: Where to stop looking ahead.
 
     Yields:
         Start and end of stretches that hold the code points on both sides of `place`: of
@@ -258,11 +259,10 @@ def units(text: str, place: int, reach: int) -> Iterator[tuple[int, int]]:
         it, of the part of the name between two signs, of the word in that part, of the
         number or the letters in that word.
     """
-    lowest, highest = max(0, place - reach), min(len(text), place + reach)
     marks = _match_marks(text, place, highest)
     if marks:
         first = place - _length_behind(_match_marks, text, lowest, place)
-        if first > lowest:
+        if first > lowest and not text[first - 1].isspace():
             word = first - _length_behind(_match_runs[0], text, lowest, first)
             yield min(word, first - 1), marks.end()
         yield first, marks.end()

@@ -14,10 +14,6 @@ class Measure(Protocol):
     much as a measure fails to be additive.
     """
 
-    @property
-    def longest(self) -> int:
-        """Code points beyond which a word counts as too long without measuring it."""
-
     def fits(self, start: int, end: int) -> bool:
         """Whether the stretch is not longer than a chunk may be."""
 
@@ -50,11 +46,6 @@ class Characters:
     length: int
     size: int
     shared: int
-
-    @property
-    def longest(self) -> int:
-        """See `Measure.longest`."""
-        return self.size
 
     def fits(self, start: int, end: int) -> bool:
         """See `Measure.fits`."""
@@ -104,11 +95,6 @@ class Counted:
     shared: int
     _pace: int = 0
 
-    @property
-    def longest(self) -> int:
-        """See `Measure.longest`."""
-        return self.size * _UNIT_LENGTH
-
     def fits(self, start: int, end: int) -> bool:
         """See `Measure.fits`."""
         return self.function(self.text[start:end]) <= self.size
@@ -136,7 +122,7 @@ class Counted:
 
     def lowest(self, end: int, following: int) -> int:
         """See `Measure.lowest`."""
-        low, high = max(0, end - self.longest), end
+        low, high = max(0, end - self.size * _UNIT_LENGTH), end
         while low < high:
             middle = (low + high) // 2
             legal = self.shares(middle, end) and self.fits(middle, following)

@@ -23,6 +23,9 @@ from langchain_ragstore.text.measures import Measure
 
 _match_white_space: Final = re.compile(r"\s+").match
 
+_PATIENT: Final = 6
+"""Places for an overlap that are tried one by one, before the steps become longer."""
+
 _MARKS_IN_A_ROW: Final = 8
 """Units that an overlap passes over to find a good place to begin at."""
 
@@ -151,7 +154,7 @@ class _Cutter:
         place = graphemes.floor(self.text, reach, lowest)
         if place <= lowest:  # only a part of the next cluster would fit
             return self._cut_at(lowest if lowest > before else reach)
-        for unit_start, unit_end in units(self.text, place, self.measure.longest):
+        for unit_start, unit_end in self._units(place):
             begin = graphemes.floor(self.text, max(unit_start, lowest), lowest)
             if begin > lowest and self.measure.fits(begin, unit_end):
                 place = begin
@@ -161,10 +164,15 @@ class _Cutter:
     def _cut_at(self, place: int) -> _Cut:
         return _Cut(place, self._next_unit(place), len(self.classes))
 
+    def _units(self, place: int) -> Iterator[tuple[int, int]]:
+        """What a cut at a position would tear; one that is longer than fits may be more."""
+        lowest = max(0, self.measure.room(place) - 1)
+        return units(self.text, place, lowest, self.measure.about(place) + 1)
+
     def _next_unit(self, place: int) -> int:
         """The end of the word or character that begins at a position, with its marks."""
         end = graphemes.ceiling(self.text, place + 1, place)
-        for unit_start, unit_end in units(self.text, end, self.measure.longest):
+        for unit_start, unit_end in self._units(end):
             if unit_start == place:
                 behind = graphemes.ceiling(self.text, unit_end, place)
                 if self.measure.fits(place, behind):
@@ -176,13 +184,16 @@ class _Cutter:
         """The start of the next chunk, and an end behind `end` that fits."""
         fits, following = self.measure.fits, self._visible(cut.place, cut.following)
         lowest = self._skip(max(self.measure.lowest(end, following), start + 1))
+        tries = 0
         while lowest < end:
             place = self._skip(self._overlap_start(start, lowest, end, cut.level))
             if place >= end:
                 break
             if self.measure.shares(place, end) and fits(place, following):
                 return place, following
-            lowest = self._skip(place + 1)
+            # In a long run without units, to try each place would take ages.
+            lowest = self._skip(place + (1 << max(0, tries - _PATIENT)))
+            tries += 1
         place = self._skip(cut.place)
         return place, following if fits(place, following) else place
 
@@ -224,7 +235,7 @@ class _Cutter:
 
     def _torn_end(self, place: int) -> int:
         """The end of what a cut would tear; `place` if that is nothing which fits."""
-        for unit_start, unit_end in units(self.text, place, self.measure.longest):
+        for unit_start, unit_end in self._units(place):
             if unit_start < place < unit_end and self.measure.fits(unit_start, unit_end):
                 return graphemes.ceiling(self.text, unit_end, place)
         return place

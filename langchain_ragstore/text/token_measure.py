@@ -27,8 +27,8 @@ _MOST_PER_CHARACTER: Final = 4
 _SLACK: Final = 8
 """Tokens by which a stretch may have fewer than the table says; more was never seen."""
 
-_LONGEST_TOKEN: Final = 16
-"""Code points that a token rarely exceeds; what is longer is made of blanks or dashes."""
+_SPARE: Final = 2
+"""Tokens by which a good overlap is often shorter than the table says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,6 @@ class TokenMeasure:
     size: int
     shared: int
 
-    @property
-    def longest(self) -> int:
-        """See `Measure.longest`."""
-        return self.size * _LONGEST_TOKEN
-
     def fits(self, start: int, end: int) -> bool:
         """See `Measure.fits`."""
         return self._at_most(self.size, start, end)
@@ -72,7 +67,11 @@ class TokenMeasure:
 
     def lowest(self, end: int, following: int) -> int:
         """See `Measure.lowest`."""
-        return max(self.tokens.back(end, self.shared), self.room(following))
+        # A little too far back: what does not fit is found out, what would is not missed.
+        return max(
+            self.tokens.back(end, self.shared + _SPARE),
+            self.tokens.back(following, self.size + _SPARE),
+        )
 
     def room(self, end: int) -> int:
         """See `Measure.room`."""
