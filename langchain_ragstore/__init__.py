@@ -20,6 +20,7 @@ from langchain_ragstore.errors import (
 )
 from langchain_ragstore.indexing import SQLiteRecordManager
 from langchain_ragstore.ingestion import IngestReport
+from langchain_ragstore.notebook import show_chunks
 from langchain_ragstore.pipeline import RagPipeline
 from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.structured_query import StructuredQueryTranslator
@@ -57,4 +58,5 @@ __all__ = [
     "TokenAwareTextSplitter",
     "UnsupportedSQLiteError",
     "make_document",
+    "show_chunks",
 ]

@@ -44,6 +44,7 @@ LAYERS = {
     "ingestion": 5,
     "foreign": 6,
     "loaders": 6,
+    "notebook": 6,
     "pipeline": 6,
     "__init__": 6,
 }
@@ -55,8 +56,8 @@ SQLITE = "storage.sqlite"
 ALLOWED = {
     "__init__": {
         *("documents", "errors", "embeddings.hashing", "embeddings.mock", "indexing"),
-        *("ingestion", "pipeline", "stores", "structured_query", "text_splitters"),
-        "vectorstores",
+        *("ingestion", "notebook", "pipeline", "stores", "structured_query"),
+        *("text_splitters", "vectorstores"),
     },
     "config": set(),
     "document_store": {
@@ -105,6 +106,16 @@ ALLOWED = {
     "loaders.text": {"loaders.encodings", "loaders.raw"},
     "metadata": {"errors"},
     "model": set(),
+    "notebook": {"notebook.chunks"},
+    "notebook.characters": set(),
+    "notebook.chunks": {
+        *("errors", "notebook.layout", "notebook.locate", "notebook.page"),
+        "notebook.plain",
+    },
+    "notebook.layout": {"notebook.locate"},
+    "notebook.locate": set(),
+    "notebook.page": {"notebook.characters", "notebook.layout"},
+    "notebook.plain": {"notebook.characters", "notebook.layout"},
     "pipeline": {
         *("config", "documents", "errors", "filters", "foreign", "ingestion", "keywords"),
         "vectorstores",
@@ -273,7 +284,7 @@ def test_importing_brings_in_no_extra():
 import sys, langchain_ragstore, langchain_ragstore.loaders
 unwanted = ("tiktoken", "regex", "langchain", "langchain_classic", "langchain_community",
             "pypdf", "mammoth", "bs4", "markdownify", "openpyxl", "langchain_chroma",
-            "sqlalchemy", "scipy", "torch", "requests_toolbelt.x")
+            "sqlalchemy", "scipy", "torch", "requests_toolbelt.x", "IPython")
 print([name for name in unwanted if name in sys.modules])
 """
     done = subprocess.run(

@@ -61,6 +61,14 @@ def test_the_readme_shows_what_happens(tmp_path, monkeypatch, capsys):
     assert len(text.split()) <= 600
 
 
+def test_the_page_on_chunks_shows_what_is_printed(capsys):
+    text = (ROOT / "docs" / "chunks.md").read_text(encoding="utf-8")
+    namespace = {}
+    for block in blocks(text):
+        exec(block, namespace)
+    assert capsys.readouterr().out == re.search(r"```text\n(.*?)```", text, re.DOTALL)[1]
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_docstrings(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

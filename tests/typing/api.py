@@ -20,7 +20,9 @@ from langchain_ragstore import (
     SQLiteVectorStore,
     Timestamps,
     make_document,
+    show_chunks,
 )
+from langchain_ragstore.notebook import ChunkComparison, ChunkView
 
 embedding: Embeddings = HashingEmbeddings(dim=256)
 store: VectorStore = SQLiteVectorStore(embedding, "kb.db", collection_name="notes")
@@ -61,3 +63,7 @@ for key in own.yield_keys(prefix="a"):
 
 with SQLiteVectorStore(embedding) as opened:
     opened.clear()
+
+view: ChunkView = show_chunks(CJKRecursiveTextSplitter(), "text", max_chars=100)
+sizes: tuple[int, ...] = view.sizes
+compared: ChunkComparison = show_chunks({"a": CJKRecursiveTextSplitter(200)}, "text")
