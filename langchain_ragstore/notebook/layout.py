@@ -119,6 +119,11 @@ class Layout:
         span = self.spans[index]
         return span is not None and span[0] < span[1]
 
+    @property
+    def outside(self) -> str:
+        """What is to be said of text in no chunk; one that was not found may hold it."""
+        return "in no chunk that was found" if None in self.spans else "in no chunk"
+
     def left_out(self, segment: Segment) -> Iterator[tuple[str, bool]]:
         """The runs of a segment that is in no chunk, and whether each is white space."""
         for run in _RUN.findall(self.text[segment.start : segment.end]):

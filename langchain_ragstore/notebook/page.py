@@ -54,7 +54,8 @@ rgb(var(--@b)/.42) 5px 10px);border-bottom-color:rgb(var(--@b))}
 border-radius:3px;padding:0 3px;margin:0 1px 0 2px;vertical-align:1px;white-space:nowrap;
 user-select:none;-webkit-user-select:none}
 .@none{background:rgb(128 128 128/.22)}
-.@lost{outline:1px dashed rgb(#over);text-decoration:line-through}
+.@lost{outline:1px dashed rgb(#over)}
+.@gone{text-decoration:line-through}
 .@i::before{content:attr(data-g);opacity:.45}
 .@x{font:10px/1 ui-monospace,monospace;border:1px solid rgb(128 128 128);
 border-radius:2px;padding:0 2px;margin:0 1px}
@@ -110,9 +111,10 @@ def _segment(layout: Layout, segment: Segment) -> str:
     if segment.start == segment.end:
         return marks
     if not segment.chunks:
+        lost = f"lost {PREFIX}gone" if None not in layout.spans else "lost"
         return marks + "".join(
-            f'<span class="{PREFIX}{"none" if white else "lost"}" data-chunks="" '
-            f'title="in no chunk">{to_html(run, PREFIX)}</span>'
+            f'<span class="{PREFIX}{"none" if white else lost}" data-chunks="" '
+            f'title="{layout.outside}">{to_html(run, PREFIX)}</span>'
             for run, white in layout.left_out(segment)
         )
     text = to_html(layout.text[segment.start : segment.end], PREFIX)

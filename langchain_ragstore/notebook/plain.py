@@ -30,7 +30,7 @@ def _body(layout: Layout) -> Iterator[str]:
         if not segment.chunks:
             for run, white in layout.left_out(segment):
                 if not white:
-                    yield f"[-] in no chunk\n{to_terminal(run)}"
+                    yield f"[-] {layout.outside}\n{to_terminal(run)}"
     for index, span in enumerate(layout.spans):
         if span is None:
             yield f"[{index + 1}] {layout.size(index)}, not found in the text"

@@ -64,6 +64,6 @@ for key in own.yield_keys(prefix="a"):
 with SQLiteVectorStore(embedding) as opened:
     opened.clear()
 
-view: ChunkView = show_chunks(CJKRecursiveTextSplitter(), "text", max_chars=100)
-sizes: tuple[int, ...] = view.sizes
+drawn: ChunkView = show_chunks(CJKRecursiveTextSplitter(), "text", max_chars=100)
+sizes: tuple[int, ...] = drawn.sizes
 compared: ChunkComparison = show_chunks({"a": CJKRecursiveTextSplitter(200)}, "text")

@@ -280,7 +280,7 @@ def test_plain_text_of_what_is_missing_and_left_out():
         ),
         "[1] 2 of 4 characters, at 0-2  ██████████░░░░░░░░░░",
         "ab",
-        "[-] in no chunk",
+        "[-] in no chunk that was found",
         "c",
         "[3] 2 of 4 characters, at 5-7  ██████████░░░░░░░░░░",
         "de",
@@ -322,6 +322,8 @@ def test_a_chunk_that_is_not_in_the_text_is_listed():
         "chunk 2, 300 of 4,000 characters, not found in the text: <x><x>"
     )
     many = show_chunks(Fixed(["x"] * 25), "ab")
+    assert read(many).characters[0] == ("a", set(), {"lost"})  # it may be in one of them
+    assert "[-] in no chunk that was found" in str(many)
     assert read(many).notes[-1] == "5 more are not found in the text"
 
 
@@ -344,6 +346,7 @@ def test_dropped_separators_are_struck_out():
     splitter = CharacterTextSplitter(separator="。", chunk_size=3, chunk_overlap=0)
     view = show_chunks(splitter, "一二。三四。")
     kinds = [kinds for _, _, kinds in read(view).characters]
+    assert kinds[2] == {"lost", "gone"}
     assert [("lost" in kind) for kind in kinds] == [False, False, True, False, False, True]
 
 
