@@ -222,7 +222,16 @@ class _Cutter:
         return False
 
     def _within_piece(self, start: int, lowest: int, end: int) -> int:
-        """The first border of a unit or cluster in `[lowest, end)`; `end` if none."""
+        """A good place in `[lowest, end)` that is no cut; `end` if there is none.
+
+        It is the best break in the first half, which reads better than the middle of a
+        sentence; else the first border of a unit or cluster.
+        """
+        half = (lowest + end) // 2
+        for breaks in self.classes:
+            place = breaks.first(lowest - 1, half)
+            if place is not None:
+                return place
         place = graphemes.ceiling(self.text, lowest, start)
         for _ in range(_MARKS_IN_A_ROW):
             if place >= end:
