@@ -21,6 +21,7 @@ help: ## Show this list
 $(MADE):
 	@python=$$(scripts/find-python) && "$$python" -m venv --clear $(VENV)
 	@$(INSTALL) --upgrade pip
+	@$(INSTALL) uv || echo "no uv here: pip will do, and take longer"
 	@touch $@
 
 $(RUNTIME): $(MADE) pyproject.toml
