@@ -21,6 +21,8 @@ settings.register_profile(
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
+# Enough to find an SQLite that answers otherwise than Python's own, which gets them all.
+settings.register_profile("brief", settings.get_profile("fast"), max_examples=20)
 settings.register_profile("thorough", settings.get_profile("fast"), max_examples=1_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
