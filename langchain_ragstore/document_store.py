@@ -1,68 +1,38 @@
-"""Documents in a collection: adding, changing, reading, scoping; searching is above."""
+"""Documents in a collection: adding, changing, deleting; searching is above."""
 
 from __future__ import annotations
 
-import copy
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from langchain_core.documents import Document
-from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import run_in_executor
-from langchain_core.vectorstores import VectorStore
 from typing_extensions import override
 
-from langchain_ragstore.config import (
-    DEFAULT_COLLECTION,
-)
+from langchain_ragstore.document_reader import DocumentReader
 from langchain_ragstore.documents import (
+    RESULT_KEYS,
     FilterLike,
-    Timestamps,
     last_of_each,
     missing_from,
-    to_count,
-    to_document,
     to_filter,
     to_ids,
-    to_name,
     to_records,
     to_seconds,
-    to_timestamps,
 )
-from langchain_ragstore.embedder import Embedder
-from langchain_ragstore.errors import FilterError, InvalidInputError
-from langchain_ragstore.filters import EVERYTHING, Filter, both, identity
+from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.filters import EVERYTHING, Filter, both
 from langchain_ragstore.ingestion import IngestReport, SourceChange, source_change
 from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.model import Record, Vector
-from langchain_ragstore.scope import Scope
-from langchain_ragstore.storage.base import Backend
-from langchain_ragstore.storage.ordering import parse_order
 from langchain_ragstore.vectors.arrays import unit_matrix
 
 ADD_KEYWORDS: Final = ("ids", "batch_size", "expires_at", "current_time")
 
 
-class DocumentStore(VectorStore):
-    """The part of LangChain's vector store that is not search, over any `Backend`."""
-
-    def __init__(
-        self,
-        backend: Backend,
-        embedding: Embeddings | str | None,
-        *,
-        collection_name: str = DEFAULT_COLLECTION,
-        id_factory: Callable[[], str] | None = None,
-        scope: Scope | None = None,
-    ) -> None:
-        self._backend = backend
-        self._embedder = Embedder(embedding)
-        self._scope = scope or Scope()
-        self._id_factory = id_factory
-        self.collection_name = to_name("collection_name", collection_name)
+class DocumentStore(DocumentReader):
+    """What a store over any `Backend` does with documents, but for search."""
 
     # --- adding ----------------------------------------------------------------
 
@@ -274,16 +244,25 @@ class DocumentStore(VectorStore):
     def update_documents(self, ids: Iterable[str], documents: Iterable[Document]) -> None:
         """Replace text, metadata and vector of stored documents.
 
+        They expire when they would have; `add_documents` replaces that, too.
+
         Raises:
             InvalidInputError: An id is not stored (`add_documents` adds), or the
                 lengths differ; nothing was changed.
         """
         wanted, given = to_ids(ids), list(documents)
-        absent = missing_from(wanted, self._stored(wanted))
+        stored = {record.id: record for record in self._stored(wanted)}
+        absent = missing_from(wanted, stored.values())
         if absent:
             msg = f"no document has the id {absent[0]!r}; add_documents() adds new ones"
             raise InvalidInputError(msg)
-        self.add_documents(given, ids=wanted)
+        records = [
+            replace(record, expires_at=stored[record.id].expires_at)
+            for record in self._records(*to_parts(given, {}), wanted, {})
+        ]
+        unique = last_of_each(records)
+        vectors = self._embedder.embed([r.content for r in unique], None)
+        self._store(records, unique, vectors)
 
     def update_metadata(
         self,
@@ -305,8 +284,14 @@ class DocumentStore(VectorStore):
             How many documents were changed.
 
         Raises:
-            InvalidInputError: Neither `ids` nor a filter that excludes anything.
+            InvalidInputError: Neither `ids` nor a filter that excludes anything, or a
+                key of `patch` is one that searches write.
         """
+        if reserved := RESULT_KEYS & patch.keys():
+            raise InvalidInputError(
+                f"metadata {min(reserved)!r} is written by searches and cannot be stored; "
+                "choose another key"
+            )
         where = self._chosen("update_metadata", ids, filter)
         removed = [remove] if isinstance(remove, str) else list(remove)
         self._scope.check_patch({*patch, *removed})
@@ -366,170 +351,6 @@ class DocumentStore(VectorStore):
                 f"ids=None, filter={filter!r}; clear() deletes all"
             )
         return both(self._scope.where, where)
-
-    # --- reading ---------------------------------------------------------------
-
-    @override
-    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Documents by id, in the order of `ids`; those not stored are left out."""
-        return [to_document(record) for record in self._stored(to_ids(ids))]
-
-    def get(
-        self,
-        ids: Iterable[str] | str | None = None,
-        *,
-        filter: FilterLike = None,
-        limit: int | None = None,
-        offset: int = 0,
-        order_by: str | tuple[str, ...] | None = None,
-    ) -> list[Document]:
-        """Documents without a query.
-
-        Args:
-            ids: Which ones; None for any.
-            filter: Which ones; with `ids`, those that fulfil both.
-            limit: How many at most; None for all.
-            offset: How many to pass over first.
-            order_by: `"created_at"`, `"updated_at"`, `"expires_at"`, `"$id"` or a
-                metadata key; a leading `-` reverses. Documents without a value come
-                last. None for the order of `ids` or of adding.
-
-        Returns:
-            The documents.
-        """
-        where = both(self._scope.where, to_filter(filter))
-        if order_by is not None:
-            parse_order(order_by)
-        if limit is not None and to_count("limit", limit) < 0:
-            raise InvalidInputError(f"limit must not be negative, got {limit}")
-        if to_count("offset", offset) < 0:
-            raise InvalidInputError(f"offset must not be negative, got {offset}")
-        if ids is not None and order_by is None:
-            end = None if limit is None else offset + limit
-            return [to_document(r) for r in self._stored(to_ids(ids), where)[offset:end]]
-        if ids is not None:
-            where = both(where, to_filter({"$id": {"$in": to_ids(ids)}}))
-        records = self._backend.scan(
-            self.collection_name, where=where, order_by=order_by, limit=limit, offset=offset
-        )
-        return [to_document(record) for record in records]
-
-    def _stored(self, ids: Sequence[str], where: Filter | None = None) -> list[Record]:
-        return self._backend.get(
-            self.collection_name, ids, where=where or self._scope.where
-        )
-
-    def count(self, filter: FilterLike = None) -> int:
-        """How many documents match; without a filter, how many there are."""
-        where = both(self._scope.where, to_filter(filter))
-        return self._backend.count(self.collection_name, where=where)
-
-    def __len__(self) -> int:
-        return self.count()
-
-    def __bool__(self) -> bool:
-        return True  # an empty store is a store
-
-    def distinct(self, key: str | tuple[str, ...]) -> dict[Any, int]:
-        """The values of a metadata key and how many documents have each.
-
-        Members of a list are counted one by one, each once for a document.
-
-        Args:
-            key: A metadata key; a tuple for a nested one.
-
-        Raises:
-            InvalidInputError: A value cannot be a key of the result: a dictionary, a
-                nested list, or `True` beside 1.
-        """
-        path = (key,) if isinstance(key, str) else tuple(key)
-        counts: Counter[Any] = Counter()
-        values: dict[Any, Any] = {}
-        where = both(self._scope.where, to_filter({path: {"$exists": True}}))
-        for record in self._backend.scan(self.collection_name, where=where):
-            value: Any = record.metadata
-            for part in path:
-                value = value[part]
-            members = value if isinstance(value, (list, tuple)) else [value]
-            for name in {identity(member): member for member in members}.items():
-                values.setdefault(*name)
-                counts[name[0]] += 1
-        try:
-            result = {values[name]: number for name, number in counts.items()}
-        except TypeError as error:
-            msg = f"values of {key!r} are dictionaries or nested lists: {error}"
-            raise InvalidInputError(msg) from error
-        if len(result) != len(counts):
-            raise InvalidInputError(f"values of {key!r} mix True and False with 1 and 0")
-        return result
-
-    def timestamps(self, ids: Iterable[str] | str) -> dict[str, Timestamps]:
-        """When documents were stored first and last, and when they expire, by id."""
-        return {record.id: to_timestamps(record) for record in self._stored(to_ids(ids))}
-
-    def collections(self) -> list[str]:
-        """Names of the collections that hold documents, in the same file."""
-        return self._backend.collections()
-
-    def stats(self) -> dict[str, Any]:
-        """Facts about the collection and its file: counts, dimension, bytes, versions."""
-        return {
-            "collection": self.collection_name,
-            "embedding": repr(self.embeddings),
-            **self._backend.stats(self.collection_name),
-        }
-
-    # --- the store itself ------------------------------------------------------
-
-    @property
-    @override
-    def embeddings(self) -> Embeddings | None:
-        """The embedding model, if the store has one."""
-        return self._embedder.model
-
-    def scoped(self, filter: FilterLike) -> Self:
-        """A view of the part of the collection that matches a filter.
-
-        Every read of the view sees that part alone. Every write must stay in it: values
-        that the filter prescribes by equality (`{"user": "ann"}`) are stamped onto the
-        metadata, and a document or an id that belongs elsewhere is refused.
-
-        Args:
-            filter: What the view sees.
-
-        Returns:
-            A store of the same class on the same file.
-
-        Raises:
-            FilterError: The filter excludes nothing.
-        """
-        where = to_filter(filter)
-        if where == EVERYTHING:
-            raise FilterError(
-                f"scoped() needs a filter that excludes something, got {filter!r}"
-            )
-        view = copy.copy(self)
-        view._scope = self._scope.narrowed(where)  # noqa: SLF001 - a copy of this very store
-        return view
-
-    def close(self) -> None:
-        """Close the file; any later use raises `StoreClosedError`. Twice is fine."""
-        self._backend.close()
-
-    @contextmanager
-    def closed_on_error(self) -> Iterator[None]:
-        """Close the store if the block raises, so that nobody is left holding it."""
-        try:
-            yield
-        except BaseException:
-            self.close()
-            raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def to_parts(

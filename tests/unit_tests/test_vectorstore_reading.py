@@ -349,3 +349,24 @@ def test_filters_that_do_not_parse(store):
         keywords = {"patch": {}} if call == store.update_metadata else {}
         with pytest.raises(FilterError, match=r"\$grt"):
             call(filter={"n": {"$grt": 1}}, **keywords)
+
+
+def test_an_update_keeps_when_a_document_expires():
+    with SQLiteVectorStore(Counting()) as store:
+        store.add_texts(["tea"], ids=["a"], expires_at=4e9)
+        store.add_texts(["rain"], ids=["b"])
+        store.update_documents(["a", "b"], [Document("tide"), Document("sea")])
+        times = store.timestamps(["a", "b"])
+        assert times["a"].expires_at.timestamp() == 4e9
+        assert times["b"].expires_at is None
+        store.add_documents([Document("tea", id="a")])
+        assert store.timestamps("a")["a"].expires_at is None
+
+
+@pytest.mark.parametrize("key", ["relevance_score", "ragstore"])
+def test_what_searches_write_is_not_stored(key):
+    with SQLiteVectorStore(Counting()) as store:
+        store.add_texts(["tea"], [{key: 1, "kept": 1}], ids=["a"])
+        with pytest.raises(InvalidInputError, match=key):
+            store.update_metadata("a", patch={key: 1, "other": 1})
+        assert store.get("a")[0].metadata == {"kept": 1}

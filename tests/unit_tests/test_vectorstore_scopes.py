@@ -286,3 +286,13 @@ def test_sources_of_two_users_do_not_meet():
             other.ingest(page)
         assert other.ingest([]).deleted == 0
         assert store.count({"user": "A"}) == 2
+
+
+def test_facts_of_a_view_are_of_what_it_sees(store, view):
+    assert view.stats()["records"] == 2
+    assert "file_bytes" not in view.stats()
+    assert store.stats()["records"] == 4
+    assert view.collections() == ["default"]
+    assert store.scoped({"user": "C"}).collections() == []
+    other = SQLiteVectorStore(Counting(), collection_name="other")
+    assert other.scoped({"user": "A"}).collections() == []
