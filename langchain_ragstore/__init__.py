@@ -21,6 +21,7 @@ from langchain_ragstore.errors import (
 from langchain_ragstore.indexing import SQLiteRecordManager
 from langchain_ragstore.ingestion import IngestReport
 from langchain_ragstore.notebook import show_chunks
+from langchain_ragstore.path_report import PathReport
 from langchain_ragstore.pipeline import RagPipeline
 from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.structured_query import StructuredQueryTranslator
@@ -42,6 +43,7 @@ __all__ = [
     "InvalidInputError",
     "MissingExtraError",
     "MockEmbeddings",
+    "PathReport",
     "RagPipeline",
     "RagStoreError",
     "ReadOnlyError",

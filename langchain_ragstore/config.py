@@ -85,6 +85,30 @@ DEFAULT_INGEST_BATCH: Final = 100
 LEAST_SIMILARITY: Final = 1e-10
 """Cosine up to which the pipeline takes a document for unrelated (the seed's)."""
 
+# --- Files of a folder --------------------------------------------------------------
+FILES_FORMAT: Final = 1
+"""Goes up when the same file would be loaded as other documents: all are loaded anew."""
+
+RACY_SECONDS: Final = 2.0
+"""Age that a file's time must have when it is noted, to be trusted later: a change within
+the same tick of the clock leaves it as it is, and FAT's clock ticks every two seconds."""
+
+INGEST_ATTEMPTS: Final = 5
+"""Times that a file is read in one run, if it changes or others ingest it meanwhile."""
+
+DEFAULT_STABLE_SECONDS: Final = 1.0
+"""How long a watched file must stay as it is: editors and copies write in steps."""
+
+WATCH_PATIENCE: Final = 10
+"""How many times as long stable files wait for others that change all the time."""
+
+WATCH_FAILURES: Final = 3
+"""Files one after another that fail before the rest is put off: a model that is down
+fails them all, one poisonous file does not."""
+
+WATCH_RETRY: Final = (1.0, 300.0)
+"""Seconds before the first retry, doubled up to the second figure."""
+
 # --- Loading ------------------------------------------------------------------------
 DEFAULT_MAX_FILE_BYTES: Final = 200 * 1024 * 1024
 """Size up to which a file is loaded, and to which a DOCX or XLSX may unpack: a reader

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from operator import itemgetter
+from collections.abc import Mapping
 from typing import Any, Final
 
 from langchain_core.callbacks import (
@@ -12,39 +11,28 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import BasePromptTemplate, ChatPromptTemplate
+from langchain_core.prompts import BasePromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import (
-    Runnable,
-    RunnableLambda,
-    RunnablePassthrough,
-    run_in_executor,
-)
+from langchain_core.runnables import Runnable
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from langchain_text_splitters import TextSplitter
 from pydantic import ConfigDict
 from typing_extensions import override
 
 from langchain_ragstore import foreign
-from langchain_ragstore.config import DEFAULT_INGEST_BATCH, DEFAULT_K, LEAST_SIMILARITY
+from langchain_ragstore.chains import answering
+from langchain_ragstore.config import DEFAULT_K, LEAST_SIMILARITY
 from langchain_ragstore.documents import FilterLike, to_filter
 from langchain_ragstore.errors import EmbeddingMismatchError, InvalidInputError
 from langchain_ragstore.filters import both
-from langchain_ragstore.ingestion import IngestReport, by_source, to_chunks
+from langchain_ragstore.ingester import Ingester
 from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.vectorstores import BackendVectorStore, SQLiteVectorStore, relevance
 
 SEARCH_TYPES: Final = ("similarity",)
 
-_INSTRUCTION: Final = """\
-Answer the question from the context below, in the language of the question. If the \
-context does not hold the answer, say that you do not know.
 
-{context}"""
-
-
-class RagPipeline:
+class RagPipeline(Ingester):
     """Ingest documents and find them again.
 
     Args:
@@ -82,50 +70,6 @@ class RagPipeline:
         self.splitter = splitter
         if store is not None and embedding is not None:
             _check_same(embedding, store)
-
-    # --- ingesting -------------------------------------------------------------------
-
-    def ingest(
-        self, documents: Iterable[Document], *, batch_size: int = DEFAULT_INGEST_BATCH
-    ) -> IngestReport:
-        """Split, embed and store documents; a second time only what changed.
-
-        Each source (`Document.id`, else `metadata["source"]`, else the text's hash) is
-        written in one transaction: its new chunks come and those it no longer has go.
-        A text that is stored already is not embedded again.
-
-        Args:
-            documents: Any iterable, read once. Documents of one source are one source.
-            batch_size: Texts in one call of the embedder.
-
-        Returns:
-            How many chunks were added, updated, skipped and deleted.
-        """
-        report = IngestReport()
-        for source_id, group in by_source(_checked(documents)).items():
-            chunks = to_chunks(source_id, group, self.splitter)
-            if isinstance(self.store, BackendVectorStore):
-                report += self.store.replace_source(
-                    source_id, chunks, batch_size=batch_size
-                )
-            else:
-                report += foreign.replace_source(self.store, source_id, chunks)
-        return report
-
-    async def aingest(
-        self, documents: Iterable[Document], *, batch_size: int = DEFAULT_INGEST_BATCH
-    ) -> IngestReport:
-        """As `ingest`, awaiting the embedder."""
-        report = IngestReport()
-        for source_id, group in by_source(_checked(documents)).items():
-            chunks = await run_in_executor(None, to_chunks, source_id, group, self.splitter)
-            if isinstance(self.store, BackendVectorStore):
-                report += await self.store.areplace_source(
-                    source_id, chunks, batch_size=batch_size
-                )
-            else:
-                report += await foreign.areplace_source(self.store, source_id, chunks)
-        return report
 
     # --- retrieving ------------------------------------------------------------------
 
@@ -236,15 +180,7 @@ class RagPipeline:
             assert chain.invoke("How hot for tea?")["answer"] == "At 80 °C."
             ```
         """
-        if isinstance(prompt, str):
-            prompt = ChatPromptTemplate.from_template(prompt)
-        filled = RunnableLambda(_prompt_input) | (prompt or _default_prompt())
-        documents = itemgetter("question") | self.as_retriever(k=k, filter=filter)
-        return (
-            RunnableLambda(_chain_input)
-            | RunnablePassthrough.assign(context=documents)
-            | RunnablePassthrough.assign(answer=filled | llm | StrOutputParser())
-        ).pick(["question", "context", "answer"])
+        return answering(self.as_retriever(k=k, filter=filter), llm, prompt)
 
 
 class PipelineRetriever(BaseRetriever):
@@ -312,16 +248,6 @@ def _check_same(embedding: Embeddings | str, store: VectorStore) -> None:
         )
 
 
-def _checked(documents: Iterable[Document]) -> list[Document]:
-    if isinstance(documents, Document):
-        raise InvalidInputError("ingest() takes an iterable of documents: write [document]")
-    listed = list(documents)
-    for at, document in enumerate(listed):
-        if not isinstance(document, Document):
-            raise InvalidInputError(f"document {at} is a {type(document).__name__}")
-    return listed
-
-
 def _wanted(query: str, search_type: str | None) -> bool:
     if search_type not in (None, *SEARCH_TYPES):
         raise InvalidInputError(
@@ -338,36 +264,3 @@ def _similar(found: list[tuple[Document, float]]) -> list[tuple[Document, float]
 
 def _relevant(found: list[tuple[Document, float]]) -> list[tuple[Document, float]]:
     return [(document, relevance(score)) for document, score in found]
-
-
-def _default_prompt() -> BasePromptTemplate[Any]:
-    return ChatPromptTemplate.from_messages(
-        [
-            ("system", _INSTRUCTION),
-            ("placeholder", "{chat_history}"),
-            ("human", "{question}"),
-        ]
-    )
-
-
-def _chain_input(given: Any) -> dict[str, Any]:
-    if isinstance(given, str):
-        return {"question": given, "chat_history": []}
-    if isinstance(given, Mapping):
-        question = given.get("question", given.get("input"))
-        if isinstance(question, str):
-            return {"question": question, "chat_history": given.get("chat_history") or []}
-    raise InvalidInputError(
-        "the chain takes a question as a string, or a dict with 'question' (or 'input') "
-        f"and optionally 'chat_history'; got {given!r}"
-    )
-
-
-def _prompt_input(state: Mapping[str, Any]) -> dict[str, Any]:
-    """What the prompt is filled with: the documents as numbered, attributed text."""
-    blocks = []
-    for number, document in enumerate(state["context"], start=1):
-        source = document.metadata.get("source") or document.metadata.get("source_id")
-        name = f" {source}" if source else ""
-        blocks.append(f"[{number}]{name}\n{document.page_content}")
-    return {**state, "context": "\n\n".join(blocks)}

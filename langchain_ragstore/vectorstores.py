@@ -424,6 +424,11 @@ class SQLiteVectorStore(BackendVectorStore):
 
     # --- other things in the same file -------------------------------------------
 
+    @property
+    def path(self) -> str:
+        """The file, or `":memory:"`."""
+        return self._database.path
+
     def record_manager(self, namespace: str | None = None) -> SQLiteRecordManager:
         """What LangChain's `index()` keeps beside this store, in the same file.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fnmatch import translate
 from functools import cache
 from pathlib import Path
@@ -59,27 +59,67 @@ def find_files(
         assert find_files(".", "**/*.md") == [Path("a.md"), Path("drafts/c.md")]
         ```
     """
-    root = Path(path)
-    wanted = _parsed("include", include) or [_EVERYTHING]
-    unwanted = _parsed("exclude", exclude)
+    return files_of(Path(path), Choice(include, exclude))
+
+
+def files_of(root: Path, choice: Choice) -> list[Path]:
+    """As `find_files`, with the patterns parsed."""
     if not os.path.lexists(root):
-        raise InvalidInputError(f"there is no file or folder {os.fspath(path)!r}")
+        raise InvalidInputError(f"there is no file or folder {os.fspath(root)!r}")
     if not root.is_dir():
         return [root]
-    walk = _Walk(root, wanted, unwanted)
+    walk = _Walk(root, choice)
     return [root.joinpath(*parts) for parts in sorted(walk.files())]
+
+
+class Choice:
+    """What patterns choose of a folder, by the parts of a path below it.
+
+    Args:
+        include: As `find_files`.
+        exclude: As `find_files`.
+
+    Raises:
+        InvalidInputError: A pattern is not relative.
+    """
+
+    def __init__(self, include: Patterns = None, exclude: Patterns = None) -> None:
+        self._wanted = _parsed("include", include) or [_EVERYTHING]
+        self._unwanted = _parsed("exclude", exclude)
+        self._hidden = any(p.startswith(".") for parts in self._wanted for p in parts)
+
+    def enters(self, parts: Parts) -> bool:
+        """Whether a folder is looked into."""
+        return (self._hidden or not parts[-1].startswith(".")) and not self.drops(parts)
+
+    def drops(self, parts: Parts) -> bool:
+        """Whether `exclude` names a path or a folder that it lies in."""
+        return any(_covers(pattern, parts) for pattern in self._unwanted)
+
+    def takes(self, parts: Parts) -> bool:
+        """Whether `include` takes a file."""
+        if parts[-1].startswith("~$"):
+            return False
+        if any(p[-1] != "**" and _matches(p, parts, dots=False) for p in self._wanted):
+            return True
+        loadable = Path(parts[-1]).suffix.lower() in SUFFIXES
+        return loadable and any(_covers(p, parts, dots=False) for p in self._wanted)
+
+    def finds(self, parts: Parts) -> bool:
+        """Whether `find_files` would list a file if it were there."""
+        return (
+            all(self.enters(parts[:length]) for length in range(1, len(parts)))
+            and not self.drops(parts)
+            and self.takes(parts)
+        )
 
 
 class _Walk:
     """One walk through a folder."""
 
-    def __init__(
-        self, root: Path, wanted: Sequence[Parts], unwanted: Sequence[Parts]
-    ) -> None:
+    def __init__(self, root: Path, choice: Choice) -> None:
         self.root = root
-        self.wanted = wanted
-        self.unwanted = unwanted
-        self.hidden = any(part.startswith(".") for parts in wanted for part in parts)
+        self.choice = choice
         self.seen: set[tuple[int, int]] = set()
         self.links: list[Parts] = []
 
@@ -105,11 +145,10 @@ class _Walk:
                 continue
             for entry in entries:
                 parts = (*folder, entry.name)
-                if any(_covers(pattern, parts) for pattern in self.unwanted):
-                    continue
                 if not entry.is_dir():
-                    found += [parts] if self._is_wanted(parts) else []
-                elif self.hidden or not entry.name.startswith("."):
+                    chosen = self.choice.takes(parts) and not self.choice.drops(parts)
+                    found += [parts] if chosen else []
+                elif self.choice.enters(parts):
                     (self.links if entry.is_symlink() else pending).append(parts)
         return found
 
@@ -120,14 +159,6 @@ class _Walk:
             return True
         self.seen.add(known)
         return False
-
-    def _is_wanted(self, parts: Parts) -> bool:
-        if parts[-1].startswith("~$"):
-            return False
-        if any(p[-1] != "**" and _matches(p, parts, dots=False) for p in self.wanted):
-            return True
-        loadable = Path(parts[-1]).suffix.lower() in SUFFIXES
-        return loadable and any(_covers(p, parts, dots=False) for p in self.wanted)
 
 
 def _name(entry: os.DirEntry[str]) -> str:

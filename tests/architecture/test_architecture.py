@@ -43,9 +43,18 @@ LAYERS = {
     "structured_query": 5,
     "text_splitters": 5,
     "ingestion": 5,
+    "chains": 6,
+    "file_ledger": 6,
+    "folders": 6,
     "foreign": 6,
+    "ingester": 6,
     "loaders": 6,
     "notebook": 6,
+    "path_report": 6,
+    "paths": 6,
+    "progress": 6,
+    "sources": 6,
+    "watching": 6,
     "pipeline": 6,
     "__init__": 6,
 }
@@ -57,9 +66,10 @@ SQLITE = "storage.sqlite"
 ALLOWED = {
     "__init__": {
         *("documents", "errors", "embeddings.hashing", "embeddings.mock", "indexing"),
-        *("ingestion", "notebook", "pipeline", "stores", "structured_query"),
-        *("text_splitters", "vectorstores"),
+        *("ingestion", "notebook", "path_report", "pipeline", "stores"),
+        *("structured_query", "text_splitters", "vectorstores"),
     },
+    "chains": {"errors"},
     "config": set(),
     "document_reader": {
         *("config", "documents", "embedder", "errors", "filters", "model", "scope"),
@@ -76,10 +86,20 @@ ALLOWED = {
     "embeddings.mock": {"errors", "model"},
     "errors": set(),
     "filters": {"errors", "metadata"},
+    "file_ledger": {"config", "errors", "vectorstores"},
+    "folders": {
+        *("config", "errors", "file_ledger", "ingestion", "path_report", "paths"),
+        *("progress", "sources", "vectorstores"),
+        *(f"loaders.{name}" for name in ("file_loader", "files", "hygiene")),
+    },
     "foreign": {"errors", "ingestion"},
     "indexing": {
         *("documents", "errors", "keywords"),
         *(f"{SQLITE}.{name}" for name in ("connection", "lease", "ledger")),
+    },
+    "ingester": {
+        *("config", "errors", "folders", "ingestion", "loaders.files", "path_report"),
+        *("progress", "sources", "watching"),
     },
     "ingestion": {"documents", "metadata", "model"},
     "keywords": set(),
@@ -121,14 +141,18 @@ ALLOWED = {
     "notebook.locate": set(),
     "notebook.page": {"notebook.characters", "notebook.layout"},
     "notebook.plain": {"notebook.characters", "notebook.layout"},
+    "path_report": {"errors"},
+    "paths": set(),
     "pipeline": {
-        *("config", "documents", "errors", "filters", "foreign", "ingestion", "keywords"),
-        "vectorstores",
+        *("chains", "config", "documents", "errors", "filters", "foreign", "ingester"),
+        *("keywords", "vectorstores"),
     },
+    "progress": {"errors"},
     "retrieval": set(),
     "retrieval.diversify": {"model"},
     "retrievers": {"documents", "filters", "keywords"},
     "scope": {"errors", "filters", "metadata", "model"},
+    "sources": {"foreign", "ingestion", "vectorstores"},
     "storage": set(),
     "storage.base": {"errors", "filters", "model"},
     "storage.memory": {
@@ -203,6 +227,7 @@ ALLOWED = {
         *("retrieval.diversify", "retrievers", "stores", "vectors.arrays"),
         f"{SQLITE}.backend",
     },
+    "watching": {"config", "errors", "folders", "path_report"},
 }
 """What each module may import. `python tests/architecture/graph.py` prints what it does."""
 
@@ -288,7 +313,8 @@ def test_importing_brings_in_no_extra():
 import sys, langchain_ragstore, langchain_ragstore.loaders
 unwanted = ("tiktoken", "regex", "langchain", "langchain_classic", "langchain_community",
             "pypdf", "mammoth", "bs4", "markdownify", "openpyxl", "langchain_chroma",
-            "sqlalchemy", "scipy", "torch", "requests_toolbelt.x", "IPython")
+            "IPython", "tqdm", "watchfiles", "sqlalchemy", "scipy", "torch",
+            "requests_toolbelt.x")
 print([name for name in unwanted if name in sys.modules])
 """
     done = subprocess.run(

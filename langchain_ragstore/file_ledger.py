@@ -1,0 +1,216 @@
+"""Which files a store holds, as they were when they were read.
+
+Each collection keeps one entry a file in the store's own file, so that it moves with it.
+An entry is first a claim, made before the file's chunks are written, and becomes a note
+after that; a claim says that the chunks may be anything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+import types
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from langchain_core.vectorstores import VectorStore
+from langchain_text_splitters import TextSplitter
+
+from langchain_ragstore.config import FILES_FORMAT, RACY_SECONDS
+from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.vectorstores import SQLiteVectorStore
+
+_DEEPEST: Final = 4
+"""How far a splitter's settings are followed into one another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What tells of a file without reading it.
+
+    Attributes:
+        size: In bytes.
+        mtime_ns: When it was changed last, by its own file system.
+        seen_ns: When we looked, by our clock.
+    """
+
+    size: int
+    mtime_ns: int
+    seen_ns: int
+
+    @classmethod
+    def of(cls, path: Path) -> Status:
+        """Look at a file.
+
+        Raises:
+            OSError: It cannot be looked at.
+        """
+        seen = time.time_ns()  # before: what changes after this counts as later
+        status = path.stat()
+        return cls(status.st_size, status.st_mtime_ns, seen)
+
+    def agrees(self, other: Status) -> bool:
+        """Whether size and time are the same."""
+        return (self.size, self.mtime_ns) == (other.size, other.mtime_ns)
+
+    @property
+    def is_racy(self) -> bool:
+        """Whether a change right after this look could have left size and time alone."""
+        return self.mtime_ns > self.seen_ns - RACY_SECONDS * 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file as its chunks show it.
+
+    Attributes:
+        status: When it was read.
+        sha256: Of its bytes.
+        made_by: `fingerprint` of what made the chunks.
+        chunks: How many there are.
+        mount: Where the file system that it lay on was mounted.
+        claim: Who is writing the chunks; empty when they are written.
+    """
+
+    status: Status
+    sha256: str
+    made_by: str
+    chunks: int
+    mount: str
+    claim: str = ""
+
+    def encoded(self) -> bytes:
+        """As it is stored."""
+        return json.dumps(asdict(self), separators=(",", ":")).encode()
+
+    @classmethod
+    def decoded(cls, data: bytes) -> Entry | None:
+        """From what is stored; None if another release wrote it otherwise."""
+        try:
+            fields = json.loads(data)
+            return cls(**{**fields, "status": Status(**fields["status"])})
+        except (ValueError, TypeError, KeyError):
+            return None
+
+
+class FileLedger:
+    """The entries of one collection, by source.
+
+    Args:
+        store: A whole collection in SQLite.
+    """
+
+    def __init__(self, store: SQLiteVectorStore) -> None:
+        self._store = store
+        self._bytes = store.byte_store(f"ragstore/files/{store.collection_name}")
+
+    @staticmethod
+    def of(store: VectorStore) -> FileLedger | None:
+        """A store's ledger; None for another package's store and for a scoped view."""
+        if not isinstance(store, SQLiteVectorStore):
+            return None
+        try:
+            return FileLedger(store)
+        except InvalidInputError:  # a view: what it noted, its filter could not hide
+            return None
+
+    def read(self, sources: Sequence[str]) -> dict[str, Entry]:
+        """The entries of sources; of those that have one."""
+        found = zip(sources, self._bytes.mget(sources), strict=True)
+        decoded = {source: Entry.decoded(data) for source, data in found if data}
+        return {source: entry for source, entry in decoded.items() if entry}
+
+    def under(self, prefix: str) -> list[str]:
+        """The sources that begin with a prefix."""
+        return list(self._bytes.yield_keys(prefix=prefix))
+
+    def write(self, source: str, entry: Entry) -> None:
+        """Write an entry."""
+        self._bytes.mset([(source, entry.encoded())])
+
+    def forget(self, sources: Iterable[str]) -> None:
+        """Remove entries."""
+        self._bytes.mdelete(list(sources))
+
+    def holds(self, ids: Sequence[str]) -> bool:
+        """Whether all of these chunks are in the store; their texts are not read."""
+        return not ids or self._store.count({"$id": {"$in": list(ids)}}) == len(ids)
+
+    def confirm(self, source: str, entry: Entry) -> bool:
+        """Turn one's claim into a note, unless it is no longer there."""
+        found = self.read([source]).get(source)
+        if found is None or found.claim != entry.claim:
+            return False
+        fields = {name: getattr(entry, name) for name in Entry.__slots__}
+        self.write(source, Entry(**{**fields, "claim": ""}))
+        return True
+
+
+def new_claim() -> str:
+    """Tells one write of a file's chunks from all others."""
+    return uuid.uuid4().hex
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file's bytes.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def fingerprint(splitter: TextSplitter | None, encoding: str | None) -> str:
+    """What turns a file into chunks, as a short text.
+
+    Too fine is better than too coarse: another fingerprint costs a reading of the files,
+    but chunks that come out as before are not embedded again.
+
+    Args:
+        splitter: Its class and settings count; functions by name and code, other objects
+            by class and name.
+        encoding: As it was given.
+    """
+    settings = None if splitter is None else _described(vars(splitter))
+    parts = [FILES_FORMAT, _name(type(splitter)), settings, encoding]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def _described(value: Any, depth: int = 0) -> Any:
+    """Settings as JSON, the same in every process; nothing that holds an address."""
+    if isinstance(value, (bool, int, float, str, bytes, re.Pattern, types.NoneType)):
+        return repr(value)
+    if depth == _DEEPEST:
+        return _name(type(value))
+    inner = partial(_described, depth=depth + 1)
+    if isinstance(value, Mapping):
+        return sorted([str(key), inner(item)] for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return [inner(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(json.dumps(inner(item)) for item in value)
+    if isinstance(value, partial):
+        return ["partial", inner(value.func), inner(value.args), inner(value.keywords)]
+    if isinstance(value, types.FunctionType):
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        constants = [c for c in value.__code__.co_consts if not hasattr(c, "co_code")]
+        code = [value.__code__.co_code, value.__code__.co_names, constants]
+        return [_name(value), inner(code), inner(cells), inner(value.__defaults__)]
+    if isinstance(value, types.BuiltinMethodType):
+        return [_name(value), inner(value.__self__)]
+    if isinstance(value, (type, types.MethodType)):
+        return _name(value)
+    names = [getattr(value, key, None) for key in ("name", "name_or_path")]
+    return [_name(type(value)), *(name for name in names if isinstance(name, str))]
+
+
+def _name(value: Any) -> str:
+    module = getattr(value, "__module__", None)
+    return f"{module}.{getattr(value, '__qualname__', type(value).__name__)}"
