@@ -26,7 +26,7 @@ from langchain_ragstore.config import FILES_FORMAT, RACY_SECONDS
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.vectorstores import SQLiteVectorStore
 
-_DEEPEST: Final = 4
+_DEEPEST: Final = 6
 """How far a splitter's settings are followed into one another."""
 
 
