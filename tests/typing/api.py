@@ -14,6 +14,7 @@ from langchain_ragstore import (
     HashingEmbeddings,
     IngestReport,
     MockEmbeddings,
+    PathReport,
     RagPipeline,
     SQLiteByteStore,
     SQLiteRecordManager,
@@ -49,6 +50,10 @@ chunks: list[Document] = splitter.split_documents(documents)
 pipeline = RagPipeline(store=ours, splitter=splitter)
 report: IngestReport = pipeline.ingest(iter(documents), batch_size=10)
 total: int = report.added + report.updated
+files: PathReport = pipeline.ingest_path("docs", "**/*.md", delete_missing=True)
+names: list[str] = [error.path for error in files.failed]
+for batch in pipeline.watch("docs", stable_seconds=2):
+    loaded: int = batch.loaded + batch.removed
 for part in pipeline.as_chain(FakeListChatModel(responses=["x"])).stream({"input": "q"}):
     answer: str = part.get("answer", "")
 records: RecordManager = ours.record_manager()
