@@ -117,6 +117,7 @@ class Folder:
         stopped: Callable[[], bool] = lambda: False,
         *,
         tolerant: bool = False,
+        last: Collection[str] = (),
     ) -> Run:
         """Prepare one ingestion.
 
@@ -124,8 +125,11 @@ class Folder:
             skip: Paths that are left alone this time.
             stopped: Asked between two files.
             tolerant: Whether to go on after a file that cannot be stored.
+            last: Sources whose turn comes after all others.
         """
-        return Run(self, skip, stopped, tolerant=tolerant)
+        run = Run(self, skip, stopped, tolerant=tolerant)
+        run.files.sort(key=lambda path: source_name(path) in last)  # else as listed
+        return run
 
 
 class Visit:

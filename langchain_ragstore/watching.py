@@ -70,6 +70,7 @@ def follow(
         The first report, and those that tell of something.
     """
     pending, retry = Pending(stable_seconds), Retry()
+    report = None
     try:
         with closing(changes()) as ticks:
             next(ticks, None)  # watch before looking, lest a change falls in between
@@ -85,7 +86,7 @@ def follow(
                     unstable = pending.paths()
                 if unstable is None:
                     continue
-                report = _ingest(folder, unstable, stop)
+                report = _ingest(folder, unstable, stop, report)
                 retry.learn(report, clock())
                 if report.tells:
                     yield report
@@ -93,10 +94,17 @@ def follow(
         logger.info("%s: no longer watched", folder.root)
 
 
-def _ingest(folder: Folder, skip: frozenset[str], stop: threading.Event) -> PathReport:
+def _ingest(
+    folder: Folder,
+    skip: frozenset[str],
+    stop: threading.Event,
+    before: PathReport | None = None,
+) -> PathReport:
+    """Ingest; what failed before comes last, so that it does not block the others."""
     run = None
+    last = {path for path, _ in before.errors} if before else ()
     try:
-        run = folder.run(skip, stop.is_set, tolerant=True)
+        run = folder.run(skip, stop.is_set, tolerant=True, last=last)
         report = run.ingest()
     except (StoreClosedError, ReadOnlyError):
         raise  # these do not pass

@@ -1,8 +1,10 @@
 """Files into a store: what is read, loaded, embedded and removed, run after run."""
 
+import asyncio
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -354,6 +356,26 @@ async def test_wrong_input(pipeline, ingest, docs, monkeypatch, path, keywords, 
         await ingest(path, **keywords)
 
 
+async def test_a_cancelled_run_is_continued_by_the_next(pipeline, docs, monkeypatch):
+    reading, go_on = threading.Event(), threading.Event()
+    original = langchain_ragstore.folders.load_files
+
+    def slowly(paths, **keywords):
+        if paths:
+            reading.set()
+            go_on.wait(10)
+        return original(paths, **keywords)
+
+    monkeypatch.setattr(langchain_ragstore.folders, "load_files", slowly)
+    task = asyncio.create_task(pipeline.aingest_path(docs))
+    await asyncio.to_thread(reading.wait, 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    go_on.set()
+    assert (await pipeline.aingest_path(docs)).loaded == 4
+
+
 # --- files that are gone --------------------------------------------------------------
 
 
@@ -560,8 +582,9 @@ def test_two_that_write_one_file_at_once_end_right(tmp_path):
             reports.append(RagPipeline(store=store, splitter=splitter).ingest_path(file))
 
     def second():
+        deadline = time.monotonic() + 20
         while not claims(path):  # the first has read the file, and waits to embed
-            pass
+            assert time.monotonic() < deadline
         run(late=True)
 
     threads = [threading.Thread(target=run, args=(False,)), threading.Thread(target=second)]

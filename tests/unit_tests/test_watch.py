@@ -240,6 +240,23 @@ def test_one_poisonous_file_does_not_block_the_others(scene, monkeypatch):
     assert ([Path(path).name for path, _ in report.errors], report.loaded) == (["b.txt"], 2)
 
 
+def test_many_poisonous_files_do_not_either(scene, monkeypatch):
+    """Three in a row put the rest off; at the next turn they come last."""
+    original = Counting._documents
+
+    def fail(self, name, texts):
+        if any("poison" in text for text in texts):
+            raise ValueError("too long")
+        return original(self, name, texts)
+
+    monkeypatch.setattr(Counting, "_documents", fail)
+    for n in range(3):
+        scene.write(f"0{n}.txt", "poison")
+    first, second = list(scene.reports((1.5, None)))
+    assert (len(first.errors), first.loaded) == (3, 0)
+    assert (len(second.errors), second.loaded) == (3, 1)
+
+
 def test_a_dead_model_is_not_asked_for_every_file(scene, monkeypatch):
     def fail(self, name, texts):
         raise ConnectionError("no route")
