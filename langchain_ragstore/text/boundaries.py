@@ -238,8 +238,9 @@ _match_runs: Final = tuple(
 """Names and addresses; words in them; numbers and letters in those. Read backwards they
 are the same."""
 
+_SIGNS: Final = r"[-!#$%&)*+,./:;=>?@\\\]^_|}~]"
 _find_signs: Final = re.compile(
-    f"[-!#$%&)*+,./:;=>?@\\\\\\]^_|}}~]++(?={_LETTER})(?<!\\d[.,:])"
+    f"{_SIGNS}(?<!{_SIGNS}{_SIGNS}){_SIGNS}*+(?={_LETTER})(?<!\\d[.,:])"
 ).finditer
 """Where a name that is too long for a chunk is cut best: behind a slash, for one."""
 

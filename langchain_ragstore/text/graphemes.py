@@ -41,18 +41,23 @@ def floor(text: str, place: int, lowest: int) -> int:
     return max(lowest, *_borders(text, _base(text, place, lowest), place))
 
 
-def ceiling(text: str, place: int, lowest: int) -> int:
-    """The first cluster border at or after a position; `lowest` as in `floor`."""
+def ceiling(text: str, place: int, lowest: int, highest: int) -> int:
+    """The first cluster border at or after a position; `lowest` as in `floor`.
+
+    Returns:
+        A border from `place` to `highest`; `highest` if there is none before it.
+    """
+    highest = min(highest, len(text))
     if place <= lowest or _is_plain(text, place):
         return place
     base, step = _base(text, place, lowest), _NEAR
-    while place < len(text):
-        end = min(len(text), place + step)
+    while place < highest:
+        end = min(highest, place + step)
         for border in _borders(text, base, end):
             if border >= place:
                 return border
         place, step = end, 2 * step
-    return len(text)
+    return highest
 
 
 def is_border(text: str, place: int, lowest: int = 0) -> bool:

@@ -171,10 +171,11 @@ class _Cutter:
 
     def _next_unit(self, place: int) -> int:
         """The end of the word or character that begins at a position, with its marks."""
-        end = graphemes.ceiling(self.text, place + 1, place)
+        highest = self.measure.about(place) + 1  # what ends behind it does not fit
+        end = graphemes.ceiling(self.text, place + 1, place, highest)
         for unit_start, unit_end in self._units(end):
             if unit_start == place:
-                behind = graphemes.ceiling(self.text, unit_end, place)
+                behind = graphemes.ceiling(self.text, unit_end, place, highest)
                 if self.measure.fits(place, behind):
                     return behind
         return end
@@ -232,7 +233,7 @@ class _Cutter:
             place = breaks.first(lowest - 1, half)
             if place is not None:
                 return place
-        place = graphemes.ceiling(self.text, lowest, start)
+        place = graphemes.ceiling(self.text, lowest, start, end)
         for _ in range(_MARKS_IN_A_ROW):
             if place >= end:
                 break
@@ -246,5 +247,5 @@ class _Cutter:
         """The end of what a cut would tear; `place` if that is nothing which fits."""
         for unit_start, unit_end in self._units(place):
             if unit_start < place < unit_end and self.measure.fits(unit_start, unit_end):
-                return graphemes.ceiling(self.text, unit_end, place)
+                return graphemes.ceiling(self.text, unit_end, place, len(self.text))
         return place

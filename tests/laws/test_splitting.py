@@ -70,9 +70,9 @@ def test_borders_are_those_of_unicode(text, place):
         assert graphemes.floor(text, place, 0) == max(
             (border for border in borders if border <= place), default=0
         )
-        assert graphemes.ceiling(text, place, 0) == min(
-            border for border in [*borders, len(text)] if border >= place
-        )
+        following = min(border for border in [*borders, len(text)] if border >= place)
+        assert graphemes.ceiling(text, place, 0, len(text)) == following
+        assert graphemes.ceiling(text, place, 0, place + 2) == min(following, place + 2)
 
 
 @given(nasty_prose, sizes, st.data())
