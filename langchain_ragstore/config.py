@@ -78,6 +78,35 @@ reading the collection anew; one that is further behind reloads."""
 SQLITE_KEY_PAGE: Final = 500
 """Keys that are read at once while a caller walks through all of them."""
 
+# --- Full text ------------------------------------------------------------------------
+BM25_K1: Final = 1.2
+"""How soon a repeated term adds no more (Robertson and Zaragoza 2009; Lucene's value)."""
+
+BM25_B: Final = 0.5
+"""How much a long text is held against it. Lucene has 0.75; 0.5 found more in English,
+Chinese and Japanese documentation (docs/decisions/0012-text-index.md)."""
+
+BM25_MAX_FREQUENCY: Final = 255
+"""Occurrences of a term in one text that count: what a byte holds. The fraction of BM25
+is then at least 0.99 of its limit for a text of the mean length."""
+
+TITLE_WEIGHT: Final = 0.2
+"""Weight of the title's BM25 beside the body's (docs/decisions/0012-text-index.md)."""
+
+POSTING_BLOCK_BYTES: Final = 16_384
+"""Size of a block of posting lists: a query reads one for each term and segment. One row
+for each term instead wrote 20 to 50 times slower."""
+
+SEGMENT_ROWS: Final = 64
+"""Records below which segments of the text index count as equally small."""
+
+SEGMENT_FAN_OUT: Final = 4
+"""Segments of about one size that are merged into one."""
+
+MERGE_BLOCKS: Final = 64
+"""Blocks that one write merges, or eight times what it wrote if that is more: about a
+tenth of a second. A larger merge goes on with the next write."""
+
 # --- Pipeline -----------------------------------------------------------------------
 DEFAULT_INGEST_BATCH: Final = 100
 """Texts that `RagPipeline.ingest` sends to the embedder in one call (the seed's)."""

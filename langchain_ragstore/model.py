@@ -17,6 +17,20 @@ Matrix: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """What a record is found by in full text, or what a query looks for.
+
+    Attributes:
+        body: Terms and how often each occurs, at least once: `term_counts(text)`.
+        title: Those of the title, which counts less and is matched in more ways:
+            `term_counts(title, singles=True)`.
+    """
+
+    body: Mapping[str, int]
+    title: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One stored chunk.
 
@@ -29,6 +43,7 @@ class Record:
         created_at: Seconds since the epoch, kept across updates; None before storing.
         updated_at: Seconds since the epoch of the last write; None before storing.
         expires_at: Seconds since the epoch from which on the record is absent.
+        terms: What full text finds it by, None for nothing; stored, never returned.
     """
 
     id: str
@@ -38,6 +53,7 @@ class Record:
     created_at: float | None = None
     updated_at: float | None = None
     expires_at: float | None = None
+    terms: Terms | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +63,28 @@ class Hit:
     Attributes:
         record: What was found.
         score: Higher is better, always.
-        signals: What the score was made of, by name (`"dense"`: the cosine). A
-            signal that was not measured is absent, which is not the same as 0.
+        signals: What the score was made of, by name (`"dense"`: the cosine, `"lexical"`:
+            BM25). A signal that was not measured is absent, which is not the same as 0.
     """
 
     record: Record
     score: float
     signals: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalScores:
+    """Full-text scores of given records.
+
+    Attributes:
+        scores: BM25 by id, 0 for a record without any term of the query; a record that
+            is absent or not indexed is left out.
+        reachable: What no record's score for this query exceeds, so that scores of
+            different queries can be compared; 0 for a query without terms.
+    """
+
+    scores: Mapping[str, float]
+    reachable: float
 
 
 def ranked(hits: Iterable[Hit], k: int | None = None) -> list[Hit]:

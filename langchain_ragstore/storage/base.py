@@ -7,16 +7,16 @@ from typing import Any, Protocol
 
 from langchain_ragstore.errors import DimensionMismatchError, InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, Filter
-from langchain_ragstore.model import Hit, Record, Vector
+from langchain_ragstore.model import Hit, LexicalScores, Record, Terms, Vector
 
 
 class Backend(Protocol):
     """Records in collections: the contract between the faces and an engine.
 
-    Writes are all or nothing. Vectors arrive checked and with unit length, filters
-    parsed; `Filter.matches()` is their meaning. Searches return whole records. A record
-    whose `expires_at` has passed is absent everywhere. Nothing that goes in or comes out
-    is aliased by the engine.
+    Writes are all or nothing. Vectors arrive checked and with unit length, texts to be
+    searched as `Terms`, filters parsed; `Filter.matches()` is their meaning. Searches
+    return whole records. A record whose `expires_at` has passed is absent everywhere.
+    Nothing that goes in or comes out is aliased by the engine.
     """
 
     def upsert(
@@ -99,6 +99,30 @@ class Backend(Protocol):
 
         Raises:
             DimensionMismatchError: The query has another length than the collection.
+        """
+
+    def lexical(
+        self,
+        collection: str,
+        query: Terms,
+        k: int,
+        *,
+        where: Filter = EVERYTHING,
+        vectors: bool = False,
+    ) -> list[Hit]:
+        """The `k` records of highest BM25 among those that match, ranked.
+
+        A hit holds at least one term of the query. Statistics are those of all present,
+        indexed records of the collection, whatever the filter; see `lexical.bm25`.
+        """
+
+    def lexical_scores(
+        self, collection: str, query: Terms, ids: Collection[str]
+    ) -> LexicalScores:
+        """BM25 of given records, and what it could reach at most.
+
+        The bound is (k1 + 1) · Σ qtf · idf over both fields, the title's part weighted;
+        a term that no record holds counts with a df of 0, a field that none has with 0.
         """
 
     def count(self, collection: str, *, where: Filter = EVERYTHING) -> int:

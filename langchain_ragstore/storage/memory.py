@@ -10,9 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from langchain_ragstore.config import BM25_B, BM25_K1, BM25_MAX_FREQUENCY
 from langchain_ragstore.filters import EVERYTHING, Filter
+from langchain_ragstore.lexical.bm25 import Field, QueryTerm, frequency, query_terms
 from langchain_ragstore.metadata import decode, encode
-from langchain_ragstore.model import Hit, Record, Vector, ranked
+from langchain_ragstore.model import (
+    Hit,
+    LexicalScores,
+    Record,
+    Terms,
+    Vector,
+    ranked,
+)
 from langchain_ragstore.storage.base import check_dimension, outside_guard, patched
 from langchain_ragstore.storage.ordering import ordered
 from langchain_ragstore.vectors.arrays import cosines
@@ -61,6 +70,7 @@ class MemoryBackend:
                     vector=None if record.vector is None else record.vector.copy(),
                     created_at=before.created_at if before is not None else now,
                     updated_at=now,
+                    terms=_own(record.terms),
                 )
             self._records[collection] = new
 
@@ -159,6 +169,57 @@ class MemoryBackend:
                     hits.append(Hit(_copy(record, vectors), score, {"dense": score}))
             return ranked(hits, k)
 
+    def lexical(
+        self,
+        collection: str,
+        query: Terms,
+        k: int,
+        *,
+        where: Filter = EVERYTHING,
+        vectors: bool = False,
+    ) -> list[Hit]:
+        """See `Backend.lexical`."""
+        with self._lock:
+            scores = self.lexical_scores(
+                collection, query, self._records.get(collection, {})
+            ).scores
+            found = self._chosen(collection, None, where) if k > 0 else []
+            return ranked(
+                (
+                    Hit(_copy(r, vectors), scores[r.id], {"lexical": scores[r.id]})
+                    for r in found
+                    if scores.get(r.id, 0.0) > 0
+                ),
+                k,
+            )
+
+    def lexical_scores(
+        self, collection: str, query: Terms, ids: Collection[str]
+    ) -> LexicalScores:
+        """See `Backend.lexical_scores`."""
+        with self._lock:
+            indexed = {
+                record.id: record.terms
+                for record in self._chosen(collection, None, EVERYTHING)
+                if record.terms is not None
+            }
+        scores = dict.fromkeys(indexed, 0.0)
+        reachable = 0.0
+        for term in query_terms(query):
+            field = _field(list(indexed.values()), title=term.title)
+            found = {id: _frequency(terms, term) for id, terms in indexed.items()}
+            found = {id: often for id, often in found.items() if often}
+            limit = term.weight * field.idf(len(found)) * (BM25_K1 + 1)
+            reachable += limit if field.records else 0.0
+            for id, often in found.items():
+                length = _length(indexed[id], title=term.title) / field.mean
+                norm = BM25_K1 * ((1 - BM25_B) + BM25_B * length)
+                scores[id] += limit * often / (often + norm)
+        wanted = set(ids)
+        return LexicalScores(
+            {id: score for id, score in scores.items() if id in wanted}, reachable
+        )
+
     def count(self, collection: str, *, where: Filter = EVERYTHING) -> int:
         """See `Backend.count`."""
         with self._lock:
@@ -202,4 +263,24 @@ def _matches(record: Record, where: Filter) -> bool:
 
 def _copy(record: Record, vectors: bool) -> Record:  # noqa: FBT001 - private
     vector = record.vector.copy() if vectors and record.vector is not None else None
-    return replace(record, metadata=decode(encode(record.metadata)), vector=vector)
+    metadata = decode(encode(record.metadata))
+    return replace(record, metadata=metadata, vector=vector, terms=None)
+
+
+def _own(terms: Terms | None) -> Terms | None:
+    return None if terms is None else Terms(dict(terms.body), dict(terms.title))
+
+
+def _length(terms: Terms, *, title: bool) -> int:
+    return sum((terms.title if title else terms.body).values())
+
+
+def _field(texts: Collection[Terms], *, title: bool) -> Field:
+    lengths = [_length(terms, title=title) for terms in texts]
+    return Field(sum(length > 0 for length in lengths), sum(lengths))
+
+
+def _frequency(terms: Terms, wanted: QueryTerm) -> int:
+    if wanted.title:
+        return min(terms.title.get(wanted.term, 0), BM25_MAX_FREQUENCY)
+    return frequency(terms.body, wanted.term)

@@ -25,6 +25,7 @@ LAYERS = {
     "filters": 1,
     "text": 1,
     "vectors": 1,
+    "lexical": 1,
     "storage.base": 2,
     "storage.ordering": 2,
     "storage": 3,
@@ -103,6 +104,10 @@ ALLOWED = {
     },
     "ingestion": {"documents", "metadata", "model"},
     "keywords": set(),
+    "lexical": set(),
+    "lexical.bm25": {"config", "lexical.keys", "model"},
+    "lexical.keys": {"text.terms"},
+    "lexical.postings": {"config", "lexical.keys", "model"},
     "loaders": {"errors", "loaders.file_loader", "loaders.files"},
     "loaders.archives": set(),
     "loaders.delimited": {
@@ -156,16 +161,16 @@ ALLOWED = {
     "storage": set(),
     "storage.base": {"errors", "filters", "model"},
     "storage.memory": {
-        *("filters", "metadata", "model", "storage.base", "storage.ordering"),
-        "vectors.arrays",
+        *("config", "filters", "lexical.bm25", "metadata", "model", "storage.base"),
+        *("storage.ordering", "vectors.arrays"),
     },
     "storage.ordering": {"errors", "filters", "model"},
     SQLITE: set(),
     f"{SQLITE}.backend": {
-        *BASE - {"errors"},
-        *("storage.base", "storage.ordering", "vectors.arrays"),
-        *(f"{SQLITE}.{name}" for name in ("connection", "resident", "schema")),
-        *(f"{SQLITE}.{name}" for name in ("statements", "where")),
+        *("filters", "lexical.bm25", "metadata", "model", "storage.base"),
+        *("storage.ordering", "vectors.arrays"),
+        *(f"{SQLITE}.{name}" for name in ("connection", "lexicon", "resident", "schema")),
+        *(f"{SQLITE}.{name}" for name in ("segments", "statements", "steps", "where")),
     },
     f"{SQLITE}.blobs": {
         f"{SQLITE}.{name}" for name in ("connection", "lease", "statements")
@@ -176,9 +181,22 @@ ALLOWED = {
         "errors",
         *(f"{SQLITE}.{name}" for name in ("connection", "lease", "statements")),
     },
+    f"{SQLITE}.lexicon": {
+        *("config", "errors", "lexical.bm25", "lexical.keys", "lexical.postings", "model"),
+        *(f"{SQLITE}.{name}" for name in ("resident", "segments", "statements")),
+    },
     f"{SQLITE}.resident": {"errors", "model", f"{SQLITE}.statements"},
     f"{SQLITE}.schema": {"errors", f"{SQLITE}.connection"},
+    f"{SQLITE}.segments": {
+        *("config", "errors", "lexical.postings", "model", f"{SQLITE}.statements"),
+    },
     f"{SQLITE}.statements": set(),
+    f"{SQLITE}.steps": {
+        *(BASE - {"errors"}),
+        "storage.base",
+        *(f"{SQLITE}.{name}" for name in ("connection", "resident", "segments")),
+        *(f"{SQLITE}.{name}" for name in ("statements", "where")),
+    },
     f"{SQLITE}.where": {"filters", "metadata", f"{SQLITE}.statements"},
     "stores": {
         *("config", "documents", "errors", "keywords"),

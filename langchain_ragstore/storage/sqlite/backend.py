@@ -7,20 +7,20 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_ragstore.config import SQLITE_TOMBSTONES
 from langchain_ragstore.filters import EVERYTHING, Filter, Not
+from langchain_ragstore.lexical.bm25 import top
 from langchain_ragstore.metadata import decode, encode
-from langchain_ragstore.model import Hit, Record, Vector, ranked
+from langchain_ragstore.model import Hit, LexicalScores, Record, Terms, Vector, ranked
 from langchain_ragstore.storage.base import check_dimension, outside_guard, patched
 from langchain_ragstore.storage.ordering import COLUMNS, ordered, parse_order
+from langchain_ragstore.storage.sqlite import lexicon, segments, steps
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import MEMORY, Database, bound
 from langchain_ragstore.storage.sqlite.resident import (
@@ -28,10 +28,13 @@ from langchain_ragstore.storage.sqlite.resident import (
     Snapshot,
     StaleReadError,
     State,
+    followed,
 )
 from langchain_ragstore.storage.sqlite.schema import opened
 from langchain_ragstore.storage.sqlite.where import applied
 from langchain_ragstore.vectors.arrays import best, cosines, rounding_slack
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -61,8 +64,10 @@ class SQLiteBackend:
     ) -> None:
         self._clock = clock
         self._database = opened(path, read_only=read_only)
-        self._resident = Resident()
+        self._resident = Resident(followed)
+        self._lexicons = Resident(lexicon.followed)
         self._database.on_fork(self._resident.after_fork)
+        self._database.on_fork(self._lexicons.after_fork)
 
     @property
     def database(self) -> Database:
@@ -84,20 +89,24 @@ class SQLiteBackend:
         with self._database.write() as connection:
             now = self._clock()
             connection.execute(sql.ADD_COLLECTION, (bound(collection),))
-            state = _state(connection, collection)
+            state = steps.state(connection, collection)
             assert state is not None  # noqa: S101 - it was just added
-            _forget(connection, state, _expired(connection, state, now))
+            steps.forget(connection, state, steps.expired(connection, state, now))
             self._check_guard(connection, state, collection, records, remove, guard)
-            _forget(
+            steps.forget(
                 connection,
                 state,
-                _keys(connection, state, now, ids=remove, where=EVERYTHING),
+                steps.keys(connection, state, now, ids=remove, where=EVERYTHING),
             )
-            _agree_on_dimension(connection, state, collection, records)
+            steps.agree_on_dimension(connection, state, collection, records)
             (generation,) = connection.execute(
                 sql.NEXT_GENERATION, (state.collection,)
             ).fetchone()
-            _write_records(connection, state.collection, generation, now, rows)
+            texts = [r.terms for r in records if r.terms is not None]
+            stamps, blocks = segments.add(connection, state.collection, texts)
+            steps.write_records(connection, state.collection, generation, now, rows, stamps)
+            if stamps:
+                segments.maintain(connection, state.collection, blocks)
         logger.debug("%s: stored %d records", collection, len(rows))
 
     def _check_guard(
@@ -112,7 +121,9 @@ class SQLiteBackend:
         if guard == EVERYTHING:
             return
         ids = [*remove, *(record.id for record in records)]
-        outside = _rows(connection, state, "r.id", self._clock(), ids=ids, where=Not(guard))
+        outside = steps.rows(
+            connection, state, "r.id", self._clock(), ids=ids, where=Not(guard)
+        )
         for (id,) in outside:
             raise outside_guard(collection, id)
 
@@ -129,10 +140,12 @@ class SQLiteBackend:
         encode(changes)  # refuse what cannot be stored before anything is read
         with self._database.write() as connection:
             now = self._clock()
-            state = _state(connection, collection)
+            state = steps.state(connection, collection)
             if state is None:
                 return 0
-            found = _rows(connection, state, "r.key, r.metadata", now, ids=ids, where=where)
+            found = steps.rows(
+                connection, state, "r.key, r.metadata", now, ids=ids, where=where
+            )
             if not found:
                 return 0
             (generation,) = connection.execute(
@@ -150,11 +163,11 @@ class SQLiteBackend:
     def delete(self, collection: str, *, ids: Collection[str] | None, where: Filter) -> int:
         """See `Backend.delete`."""
         with self._database.write() as connection:
-            state = _state(connection, collection)
+            state = steps.state(connection, collection)
             if state is None:
                 return 0
-            keys = _keys(connection, state, self._clock(), ids=ids, where=where)
-            _forget(connection, state, keys)
+            keys = steps.keys(connection, state, self._clock(), ids=ids, where=where)
+            steps.forget(connection, state, keys)
         logger.debug("%s: deleted %d records", collection, len(keys))
         return len(keys)
 
@@ -170,10 +183,10 @@ class SQLiteBackend:
     ) -> list[Record]:
         """See `Backend.get`."""
         with self._database.read() as connection:
-            state = _state(connection, collection)
+            state = steps.state(connection, collection)
             if state is None:
                 return []
-            rows = _rows(
+            rows = steps.rows(
                 connection,
                 state,
                 sql.columns(vectors=vectors),
@@ -182,12 +195,12 @@ class SQLiteBackend:
                 where=where,
                 vectors=vectors,
             )
-        found = {record.id: record for _, record in map(_record, rows)}
+        found = {record.id: record for _, record in map(steps.record, rows)}
         seen: set[str] = set()
         records = []
         for id in ids:
             if id in found:
-                records.append(_again(found[id]) if id in seen else found[id])
+                records.append(steps.again(found[id]) if id in seen else found[id])
                 seen.add(id)
         return records
 
@@ -211,7 +224,7 @@ class SQLiteBackend:
                 )
             ordering = f"r.{column} {'DESC' if backwards else 'ASC'} NULLS LAST, r.key"
         with self._database.read() as connection:
-            state = _state(connection, collection)
+            state = steps.state(connection, collection)
             if state is None:
                 return []
             with applied(connection, where) as clause:
@@ -226,7 +239,7 @@ class SQLiteBackend:
                         min(offset, sql.INT64_MAX),
                     ],
                 )
-                return [_record(row)[1] for row in rows]
+                return [steps.record(row)[1] for row in rows]
 
     def _scan_sorted(
         self,
@@ -252,15 +265,24 @@ class SQLiteBackend:
         vectors: bool = False,
     ) -> list[Hit]:
         """See `Backend.dense`."""
+        return self._searching(
+            lambda connection: self._dense(
+                connection, collection, vector, k, where, vectors
+            )
+        )
+
+    def _searching(self, search: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a search in a transaction that is no older than the copies in memory."""
         for attempt in itertools.count(1):
             try:
                 with self._database.read() as connection:
-                    return self._dense(connection, collection, vector, k, where, vectors)
+                    return search(connection)
             except StaleReadError:
                 # A newer transaction sees at least what the copy holds, unless an older
                 # state of the file was restored in place; then the copy is of no use.
                 if attempt == _STALE_READS:
                     self._resident.clear()
+                    self._lexicons.clear()
         raise AssertionError  # pragma: no cover - the loop has no end
 
     def _dense(
@@ -272,7 +294,7 @@ class SQLiteBackend:
         where: Filter,
         vectors: bool,  # noqa: FBT001 - private
     ) -> list[Hit]:
-        state = _state(connection, collection)
+        state = steps.state(connection, collection)
         if state is None or not state.dimension or k < 1:
             return []
         now = self._clock()
@@ -282,11 +304,11 @@ class SQLiteBackend:
         check_dimension(collection, state.dimension, len(vector))
         keys = None
         if where != EVERYTHING:
-            found = _keys(connection, state, now, ids=None, where=where)
+            found = steps.keys(connection, state, now, ids=None, where=where)
             keys = np.array(found, np.int64)
         places, scores = _nearest(snapshot, snapshot.present(now, keys), vector, k)
         score_of = dict(zip(snapshot.keys[places].tolist(), scores.tolist(), strict=True))
-        records = _by_key(connection, state, now, list(score_of), k, score_of, vectors)
+        records = steps.by_key(connection, state, now, list(score_of), k, score_of, vectors)
         return ranked(
             (
                 Hit(record, score_of[key], {"dense": score_of[key]})
@@ -295,13 +317,84 @@ class SQLiteBackend:
             k,
         )
 
+    def lexical(
+        self,
+        collection: str,
+        query: Terms,
+        k: int,
+        *,
+        where: Filter = EVERYTHING,
+        vectors: bool = False,
+    ) -> list[Hit]:
+        """See `Backend.lexical`."""
+
+        def search(connection: sqlite3.Connection) -> list[Hit]:
+            state = steps.state(connection, collection)
+            if state is None or k < 1:
+                return []
+            now = self._clock()
+            known = self._lexicons.snapshot(connection, state)
+            scores, _ = lexicon.scored(connection, known, query, now)
+            if where != EVERYTHING:
+                found = steps.keys(connection, state, now, ids=None, where=where)
+                scores[~np.isin(known.records, np.array(found, np.int64))] = 0
+            places = top(scores, k)
+            keys = known.records[places].tolist()
+            score_of = dict(zip(keys, scores[places].tolist(), strict=True))
+            records = steps.by_key(connection, state, now, keys, k, score_of, vectors)
+            return ranked(
+                (Hit(r, score_of[key], {"lexical": score_of[key]}) for key, r in records),
+                k,
+            )
+
+        return self._searching(search)
+
+    def lexical_scores(
+        self, collection: str, query: Terms, ids: Collection[str]
+    ) -> LexicalScores:
+        """See `Backend.lexical_scores`."""
+
+        def search(connection: sqlite3.Connection) -> LexicalScores:
+            state = steps.state(connection, collection)
+            if state is None:
+                return LexicalScores({}, 0.0)
+            now = self._clock()
+            known = self._lexicons.snapshot(connection, state)
+            scores, reachable = lexicon.scored(connection, known, query, now)
+            rows = steps.rows(
+                connection, state, "r.key, r.id", now, ids=ids, where=EVERYTHING
+            )
+            wanted = np.array([key for key, _ in rows], np.int64)
+            places = np.flatnonzero(np.isin(known.records, wanted))
+            keys = known.records[places].tolist()
+            score_of = dict(zip(keys, scores[places].tolist(), strict=True))
+            return LexicalScores(
+                {id: score_of[key] for key, id in rows if key in score_of}, reachable
+            )
+
+        return self._searching(search)
+
+    def compact_text(self, collection: str) -> None:
+        """Merge the text index into one segment, in many short transactions."""
+        begin, more = True, True
+        while more:
+            with self._database.write() as connection:
+                state = steps.state(connection, collection)
+                if state is None:
+                    return
+                known = segments.entries(connection, state.collection)
+                idle = all(entry.complete for entry in known)
+                more = segments.compact_step(connection, state.collection, begin=begin)
+                begin = begin and not idle
+                connection.execute(sql.NEXT_GENERATION, (state.collection,)).fetchone()
+
     def count(self, collection: str, *, where: Filter = EVERYTHING) -> int:
         """See `Backend.count`."""
         with self._database.read() as connection:
-            state = _state(connection, collection)
+            state = steps.state(connection, collection)
             if state is None:
                 return 0
-            rows = _rows(
+            rows = steps.rows(
                 connection, state, "count(*)", self._clock(), ids=None, where=where
             )
             return int(rows[0][0])
@@ -325,7 +418,7 @@ class SQLiteBackend:
             "resident_bytes": 0,
         }
         with self._database.read() as connection:
-            state = _state(connection, collection)
+            state = steps.state(connection, collection)
             if state is not None:
                 (vectors,) = connection.execute(
                     sql.COUNT_VECTORS, (state.collection,)
@@ -339,159 +432,7 @@ class SQLiteBackend:
         """See `Backend.close`."""
         self._database.close()
         self._resident.clear()
-
-
-# --- one transaction's steps -----------------------------------------------------------
-
-
-def _state(connection: sqlite3.Connection, collection: str) -> State | None:
-    row = connection.execute(sql.COLLECTION, (bound(collection),)).fetchone()
-    return None if row is None else State(row[0], row[1], row[2], row[3] or 0)
-
-
-def _agree_on_dimension(
-    connection: sqlite3.Connection,
-    state: State,
-    collection: str,
-    records: Sequence[Record],
-) -> None:
-    """Check the vectors' length, or set it where the collection holds no vector."""
-    lengths = {len(r.vector): r for r in records if r.vector is not None}
-    if not lengths:
-        return
-    dimension = state.dimension
-    if not connection.execute(sql.ANY_VECTOR, (state.collection,)).fetchone():
-        dimension = next(iter(lengths))
-    for length in lengths:
-        check_dimension(collection, dimension, length)
-    if dimension != state.dimension:
-        connection.execute(sql.SET_DIMENSION, (dimension, state.collection))
-
-
-def _write_records(
-    connection: sqlite3.Connection,
-    collection: int,
-    generation: int,
-    now: float,
-    rows: Sequence[tuple[Record, str]],
-) -> None:
-    if not rows:
-        return
-    ids = [bound(record.id) for record, _ in rows]
-    connection.executemany(
-        sql.UPSERT_RECORD,
-        [
-            (collection, id, bound(r.content), text, generation, now, now, r.expires_at)
-            for id, (r, text) in zip(ids, rows, strict=True)
-        ],
-    )
-    pairs = list(zip(ids, (record.vector for record, _ in rows), strict=True))
-    given = [(v.tobytes(), collection, id) for id, v in pairs if v is not None]
-    absent = [(collection, id) for id, v in pairs if v is None]
-    if given:
-        connection.executemany(sql.UPSERT_VECTOR, given)
-    if absent:
-        connection.executemany(sql.DELETE_VECTOR, absent)
-
-
-def _forget(connection: sqlite3.Connection, state: State, keys: Sequence[int]) -> None:
-    """Delete records and leave tombstones for the copies that still hold them."""
-    if not keys:
-        return
-    (generation,) = connection.execute(sql.NEXT_GENERATION, (state.collection,)).fetchone()
-    connection.executemany(sql.DELETE_RECORD, [(key,) for key in keys])
-    connection.executemany(
-        sql.ADD_TOMBSTONE, [(state.collection, generation, key) for key in keys]
-    )
-    oldest = connection.execute(
-        sql.OLD_TOMBSTONE, (state.collection, SQLITE_TOMBSTONES)
-    ).fetchone()
-    if oldest is not None:
-        connection.execute(sql.DROP_TOMBSTONES, (state.collection, oldest[0]))
-        connection.execute(sql.SET_FLOOR, (oldest[0], state.collection))
-
-
-def _expired(connection: sqlite3.Connection, state: State, now: float) -> list[int]:
-    rows = connection.execute(sql.EXPIRED, (state.collection, now)).fetchall()
-    return [key for (key,) in rows]
-
-
-def _rows(
-    connection: sqlite3.Connection,
-    state: State,
-    columns: str,
-    now: float,
-    *,
-    ids: Collection[str] | None,
-    where: Filter,
-    vectors: bool = False,
-) -> list[tuple[Any, ...]]:
-    """Columns of the records that have one of `ids` (None: any) and match.
-
-    A list, not a generator: one that is left half-read would hold its statement open.
-    """
-    with applied(connection, where) as clause:
-        if ids is None:
-            statement = sql.select(columns, clause.sql, vectors=vectors)
-            return connection.execute(
-                statement, [state.collection, now, *clause.parameters]
-            ).fetchall()
-        condition = f"{sql.AMONG_IDS} AND {clause.sql}"
-        statement = sql.select(columns, condition, vectors=vectors)
-        return [
-            row
-            for batch in sql.batches([bound(id) for id in dict.fromkeys(ids)])
-            for row in connection.execute(
-                statement, [state.collection, now, *batch, *clause.parameters]
-            )
-        ]
-
-
-def _keys(
-    connection: sqlite3.Connection,
-    state: State,
-    now: float,
-    *,
-    ids: Collection[str] | None,
-    where: Filter,
-) -> list[int]:
-    return [row[0] for row in _rows(connection, state, "r.key", now, ids=ids, where=where)]
-
-
-def _by_key(
-    connection: sqlite3.Connection,
-    state: State,
-    now: float,
-    keys: list[int],
-    k: int,
-    score_of: Mapping[int, float],
-    vectors: bool,  # noqa: FBT001 - private
-) -> Iterator[tuple[int, Record]]:
-    """Whole records by key; of more than `k` tied ones only those that rank first."""
-    if len(keys) > k:
-        names = sql.select("r.key, r.id", sql.AMONG_KEYS)
-        tied = [
-            Hit(Record(id, "", {"key": key}), score_of[key])
-            for batch in sql.batches(keys)
-            for key, id in connection.execute(names, [state.collection, now, *batch])
-        ]
-        keys = [hit.record.metadata["key"] for hit in ranked(tied, k)]
-    statement = sql.records(sql.AMONG_KEYS, vectors=vectors)
-    for batch in sql.batches(keys):
-        yield from map(
-            _record, connection.execute(statement, [state.collection, now, *batch])
-        )
-
-
-def _record(row: Iterable[Any]) -> tuple[int, Record]:
-    key, id, content, metadata, created, updated, expires, data = row
-    vector = None if data is None else np.frombuffer(data, np.float32)
-    return key, Record(id, content, decode(metadata), vector, created, updated, expires)
-
-
-def _again(record: Record) -> Record:
-    """A second copy for an id that was asked for twice."""
-    return replace(record, metadata=decode(encode(record.metadata)))
+        self._lexicons.clear()
 
 
 def _nearest(

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,46 +70,67 @@ class StaleReadError(Exception):
     """The transaction is older than the copy in memory; begin a new one."""
 
 
-class Resident:
-    """The copies of one database's collections."""
+class Copy(Protocol):
+    """What is kept in memory of a collection, at one generation."""
 
-    def __init__(self) -> None:
+    @property
+    def generation(self) -> int:
+        """The collection's, when it was read."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that it takes."""
+
+
+C = TypeVar("C", bound=Copy)
+
+
+class Resident(Generic[C]):
+    """The copies of one database's collections.
+
+    Args:
+        follow: Makes a copy at the transaction's generation, from an older one if given.
+    """
+
+    def __init__(self, follow: Callable[[sqlite3.Connection, C | None, State], C]) -> None:
+        self._follow = follow
         self._lock = threading.Lock()
-        self._snapshots: dict[int, Snapshot] = {}
+        self._copies: dict[int, C] = {}
 
-    def snapshot(self, connection: sqlite3.Connection, state: State) -> Snapshot:
+    def snapshot(self, connection: sqlite3.Connection, state: State) -> C:
         """The copy at the transaction's generation, brought up to date if need be.
 
         Raises:
             StaleReadError: Another thread has read a later generation meanwhile.
         """
         with self._lock:
-            known = self._snapshots.get(state.collection)
+            known = self._copies.get(state.collection)
             if known is not None and known.generation > state.generation:
                 raise StaleReadError
             if known is None or known.generation != state.generation:
-                known = _followed(connection, known, state)
-                self._snapshots[state.collection] = known
+                known = self._follow(connection, known, state)
+                self._copies[state.collection] = known
             return known
 
     def nbytes(self, collection: int) -> int:
         """Bytes held for a collection, 0 before its first search."""
-        known = self._snapshots.get(collection)
+        known = self._copies.get(collection)
         return 0 if known is None else known.nbytes
 
     def clear(self) -> None:
         """Forget every copy."""
         with self._lock:
-            self._snapshots = {}
+            self._copies = {}
 
     def after_fork(self) -> None:
         """Replace the lock, which another thread of the parent may have held."""
         self._lock = threading.Lock()
 
 
-def _followed(
+def followed(
     connection: sqlite3.Connection, known: Snapshot | None, state: State
 ) -> Snapshot:
+    """The vectors at the transaction's generation, from an older copy if there is one."""
     if (
         known is None
         or known.generation < state.floor

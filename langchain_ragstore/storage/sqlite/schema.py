@@ -28,18 +28,21 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (
         # `generation` counts the writes to a collection; `floor` is the oldest one from
         # which the tombstones are complete. `model` and `probe` identify an embedding.
+        # `stamp` is the last one that a record's terms were indexed under.
         """
         CREATE TABLE ragstore_collection (
             key INTEGER PRIMARY KEY AUTOINCREMENT,
             name TEXT NOT NULL UNIQUE,
             generation INTEGER NOT NULL DEFAULT 0,
             floor INTEGER NOT NULL DEFAULT 0,
+            stamp INTEGER NOT NULL DEFAULT 0,
             dimension INTEGER,
             model TEXT,
             probe BLOB
         ) STRICT
         """,
         # AUTOINCREMENT: a key is never used again, so a tombstone means one record.
+        # `stamp` tells which of its postings are in force; NULL: not in the text index.
         """
         CREATE TABLE ragstore_record (
             key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -51,13 +54,18 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             created_at REAL NOT NULL,
             updated_at REAL NOT NULL,
             expires_at REAL,
+            stamp INTEGER,
             UNIQUE (collection, id)
         ) STRICT
         """,
         # Holds all that a resident copy needs beside the vectors: the texts stay unread.
         """
         CREATE INDEX ragstore_record_generation
-        ON ragstore_record (collection, generation, expires_at)
+        ON ragstore_record (collection, generation, expires_at, stamp)
+        """,
+        """
+        CREATE UNIQUE INDEX ragstore_record_stamp
+        ON ragstore_record (collection, stamp) WHERE stamp IS NOT NULL
         """,
         """
         CREATE INDEX ragstore_record_expiry
@@ -77,6 +85,30 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             record INTEGER NOT NULL,
             PRIMARY KEY (collection, generation, record)
         ) STRICT, WITHOUT ROWID
+        """,
+        # A segment is a part of the text index that never changes once it is written:
+        # `slots` are its rows' stamps and lengths, `fences` its blocks' first terms.
+        # `merging` is what a merge needs to go on; NULL: complete, and searched.
+        """
+        CREATE TABLE ragstore_segment (
+            key INTEGER PRIMARY KEY AUTOINCREMENT,
+            collection INTEGER NOT NULL REFERENCES ragstore_collection ON DELETE CASCADE,
+            rows INTEGER NOT NULL,
+            merging TEXT,
+            slots BLOB NOT NULL,
+            fences BLOB NOT NULL
+        ) STRICT
+        """,
+        """
+        CREATE INDEX ragstore_segment_collection ON ragstore_segment (collection)
+        """,
+        """
+        CREATE TABLE ragstore_posting (
+            segment INTEGER NOT NULL REFERENCES ragstore_segment ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            data BLOB NOT NULL,
+            PRIMARY KEY (segment, number)
+        ) STRICT
         """,
         # What LangChain's index() has written and when. The last time given out stands
         # apart from the keys: it must not go back when the newest key is deleted.

@@ -59,12 +59,13 @@ WHERE r.collection = ? LIMIT 1
 # --- writing records -----------------------------------------------------------------
 UPSERT_RECORD: Final = """
 INSERT INTO ragstore_record
-    (collection, id, content, metadata, generation, created_at, updated_at, expires_at)
-VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?, ?)
+    (collection, id, content, metadata, generation, created_at, updated_at, expires_at,
+     stamp)
+VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?, ?, ?)
 ON CONFLICT (collection, id) DO UPDATE SET
     content = excluded.content, metadata = excluded.metadata,
     generation = excluded.generation, updated_at = excluded.updated_at,
-    expires_at = excluded.expires_at
+    expires_at = excluded.expires_at, stamp = excluded.stamp
 """
 UPSERT_VECTOR: Final = """
 INSERT OR REPLACE INTO ragstore_vector (record, data)
@@ -93,6 +94,33 @@ DROP_TOMBSTONES: Final = (
 )
 SET_FLOOR: Final = "UPDATE ragstore_collection SET floor = ? WHERE key = ?"
 
+# --- the text index ------------------------------------------------------------------
+NEXT_STAMP: Final = (
+    "UPDATE ragstore_collection SET stamp = stamp + ? WHERE key = ? RETURNING stamp"
+)
+LIVE_STAMPS: Final = (
+    f"SELECT stamp FROM ragstore_record WHERE collection = ? AND stamp IN ({_KEYS})"
+)
+SEGMENTS: Final = """
+SELECT key, rows, length(fences) / 8, merging FROM ragstore_segment
+WHERE collection = ? ORDER BY key
+"""
+SEGMENT: Final = "SELECT rows, slots, fences FROM ragstore_segment WHERE key = ?"
+ADD_SEGMENT: Final = (
+    "INSERT INTO ragstore_segment (collection, rows, merging, slots, fences) "
+    "VALUES (?, ?, ?, ?, ?) RETURNING key"
+)
+MERGED_TO: Final = "UPDATE ragstore_segment SET merging = ?, fences = ? WHERE key = ?"
+DROP_SEGMENT: Final = "DELETE FROM ragstore_segment WHERE key = ?"
+DROP_DEAD_SEGMENTS: Final = """
+DELETE FROM ragstore_segment WHERE collection = ? AND NOT EXISTS (
+    SELECT 1 FROM ragstore_record r
+    WHERE r.collection = ragstore_segment.collection AND r.stamp IS NOT NULL
+)
+"""
+ADD_BLOCK: Final = "INSERT INTO ragstore_posting (segment, number, data) VALUES (?, ?, ?)"
+BLOCK: Final = "SELECT data FROM ragstore_posting WHERE segment = ? AND number = ?"
+
 # --- following changes ---------------------------------------------------------------
 CHANGED: Final = """
 SELECT r.key, r.expires_at, v.data FROM ragstore_record r
@@ -101,6 +129,10 @@ WHERE r.collection = ? AND r.generation > ?
 """
 TOMBSTONES: Final = (
     "SELECT record FROM ragstore_tombstone WHERE collection = ? AND generation > ?"
+)
+CHANGED_STAMPS: Final = (
+    "SELECT key, stamp, expires_at FROM ragstore_record "
+    "WHERE collection = ? AND generation > ?"
 )
 COUNT_VECTORS: Final = """
 SELECT count(*) FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key

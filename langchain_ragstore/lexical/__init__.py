@@ -1,0 +1,1 @@
+"""Full text, as pure functions: BM25 scores and the bytes of posting lists."""

@@ -1,0 +1,102 @@
+"""Terms as 64-bit numbers, in an order in which what begins with a character is a range.
+
+A pair of characters of an unspaced script is written out, code point by code point, and
+a single one as a pair with nothing; everything else is hashed. So no dictionary of terms
+is kept, pairs never collide, and a single character finds the pairs that begin with it.
+Two words whose hashes collide count as one term: among a million distinct words that
+happens with a probability of 10^-7 (birthday bound n²/2^63), and costs one wrong hit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langchain_ragstore.text.terms import is_unspaced
+
+CODE_POINT_BITS: Final = 21
+"""Bits of a code point: the last is 0x10FFFF."""
+
+_PAIR: Final = 1 << 63
+_TITLE: Final = 1 << 62
+_HASH_MASK: Final = (1 << 62) - 1
+_CODE_POINT: Final = (1 << CODE_POINT_BITS) - 1
+_CACHE: Final = 1 << 16
+"""Keys remembered: more than the terms of a large corpus that occur again and again."""
+
+
+@lru_cache(maxsize=_CACHE)
+def body_key(term: str) -> int:
+    """The number of a term of the body, in [0, 2^64).
+
+    Args:
+        term: As `text.terms` gives it.
+
+    Returns:
+        The number, the same in every process.
+    """
+    if is_pair(term):
+        return _PAIR | ord(term[0]) << CODE_POINT_BITS | ord(term[1])
+    if is_single(term):
+        return _PAIR | ord(term) << CODE_POINT_BITS
+    data = term.encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(data, digest_size=8).digest()
+    return int.from_bytes(digest, "big") & _HASH_MASK
+
+
+def title_key(term: str) -> int:
+    """The number of a term of the title, which is none of the body's."""
+    return body_key(term) | _TITLE
+
+
+def is_pair(term: str) -> bool:
+    """Tell whether a term is two characters of a script that is read in pairs."""
+    return len(term) == 2 and term[1] != "\0" and is_unspaced(term)  # noqa: PLR2004
+
+
+def is_single(term: str) -> bool:
+    """Tell whether a term is one character of a script that is read in pairs."""
+    return len(term) == 1 and is_unspaced(term)
+
+
+def key_range(term: str) -> tuple[int, int]:
+    """The numbers, from the first up to but without the last, that a body's term finds.
+
+    Args:
+        term: A single character also finds the pairs that begin with it.
+
+    Returns:
+        The first number and the one after the last.
+    """
+    first = body_key(term)
+    return first, first + (1 << CODE_POINT_BITS if is_single(term) else 1)
+
+
+def last_characters(
+    keys: NDArray[np.uint64], rows: NDArray[np.int64]
+) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
+    """Single characters that no pair of their row begins with, though one ends.
+
+    With a posting for these, the range of a character finds every row that holds it:
+    one inside a stretch begins a pair, and only the last of a stretch does not.
+
+    Args:
+        keys: Numbers of terms of bodies, shape `(count,)`.
+        rows: The row of each, below 2^42.
+
+    Returns:
+        The numbers of the single characters, and the places of the pairs they end.
+    """
+    places = np.flatnonzero(keys >= np.uint64(_PAIR))
+    places = places[(keys[places] & np.uint64(_CODE_POINT)) > 0]
+    pairs = keys[places]
+    row = rows[places].astype(np.uint64) << np.uint64(CODE_POINT_BITS)
+    second = pairs & np.uint64(_CODE_POINT)
+    first = (pairs >> np.uint64(CODE_POINT_BITS)) & np.uint64(_CODE_POINT)
+    lonely = ~np.isin(row | second, row | first)
+    singles = np.uint64(_PAIR) | (second[lonely] << np.uint64(CODE_POINT_BITS))
+    return singles, places[lonely]

@@ -1,0 +1,307 @@
+"""Posting lists as bytes: which rows hold a term, and how often.
+
+Lists stand in blocks, in the order of their terms' numbers. A block holds columns (the
+terms, how many rows each has, its first row, how its list is written) and then the lists:
+the differences between rows in the smallest of one, two and four bytes, then, unless all
+are 1, the frequencies in a byte each. Frequencies above 255 are written as 255; BM25 has
+reached 99.5 % of its limit there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langchain_ragstore.config import BM25_MAX_FREQUENCY, POSTING_BLOCK_BYTES
+from langchain_ragstore.lexical.keys import body_key, last_characters, title_key
+from langchain_ragstore.model import Terms
+
+Rows = NDArray[np.int64]
+Keys = NDArray[np.uint64]
+Frequencies = NDArray[np.uint8]
+
+_WIDTHS: Final = (1, 2, 4)
+_FREQUENT: Final = 8
+"""Flag beside the width in a list's code: the frequencies are written out."""
+
+_HEADER: Final = 4
+_TERM_BYTES: Final = 13
+"""Bytes of a term in a block's columns, about."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Postings:
+    """Posting lists, one after the other.
+
+    Attributes:
+        keys: The numbers of the terms, ascending, each once; shape `(terms,)`.
+        counts: How many rows each term has, at least 1; shape `(terms,)`.
+        rows: The rows of the first term, ascending, then those of the next.
+        frequencies: How often the term occurs in each, 1 to 255; shape of `rows`.
+    """
+
+    keys: Keys
+    counts: Rows
+    rows: Rows
+    frequencies: Frequencies
+
+    @property
+    def starts(self) -> Rows:
+        """Where each term's rows begin."""
+        return np.cumsum(self.counts) - self.counts
+
+    def only(self, chosen: NDArray[np.bool_]) -> Postings:
+        """The lists of the chosen terms; `chosen` has shape `(terms,)`."""
+        inside = np.repeat(chosen, self.counts)
+        return Postings(
+            self.keys[chosen],
+            self.counts[chosen],
+            self.rows[inside],
+            self.frequencies[inside],
+        )
+
+
+def gathered(keys: Keys, rows: Rows, frequencies: NDArray[np.integer]) -> Postings:
+    """Sort postings that come in any order; equal ones of a row are added up.
+
+    Args:
+        keys: The number of each posting's term.
+        rows: Its row.
+        frequencies: How often the term occurs there, at least 1.
+    """
+    # Rows mostly come in order already; then one stable sort by the term is enough.
+    sorted_rows = bool((rows[1:] >= rows[:-1]).all())
+    order = np.argsort(keys, kind="stable") if sorted_rows else np.lexsort((rows, keys))
+    keys, rows, wide = keys[order], rows[order], frequencies[order].astype(np.int64)
+    if len(keys):
+        new = np.ones(len(keys), np.bool_)
+        new[1:] = (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])
+        if not new.all():
+            wide = np.add.reduceat(wide, np.flatnonzero(new))
+            keys, rows = keys[new], rows[new]
+    first = np.flatnonzero(np.diff(keys, prepend=keys[:1] + np.uint64(1)))
+    counts = np.diff(first, append=len(keys)).astype(np.int64)
+    narrow = np.minimum(wide, BM25_MAX_FREQUENCY).astype(np.uint8)
+    return Postings(keys[first], counts, rows, narrow)
+
+
+def of_terms(texts: Sequence[Terms]) -> Postings:
+    """The posting lists of some texts; their rows are their places.
+
+    Besides its terms, a row is listed under each single character that only ends pairs;
+    see `keys.last_characters`.
+    """
+    keys: list[int] = []
+    frequencies: list[int] = []
+    body = [len(text.body) for text in texts]
+    title = [len(text.title) for text in texts]
+    for text in texts:
+        keys.extend(map(body_key, text.body))
+        frequencies.extend(text.body.values())
+    for text in texts:
+        keys.extend(map(title_key, text.title))
+        frequencies.extend(text.title.values())
+    numbers = np.array(keys, np.uint64)
+    places = np.arange(len(texts))
+    rows = np.concatenate([np.repeat(places, body), np.repeat(places, title)])
+    often = np.minimum(np.array(frequencies, np.int64), BM25_MAX_FREQUENCY)
+    bodies = sum(body)
+    singles, ends = last_characters(numbers[:bodies], rows[:bodies])
+    return gathered(
+        np.concatenate([numbers, singles]),
+        np.concatenate([rows, rows[ends]]),
+        np.concatenate([often, often[ends]]),
+    )
+
+
+def merged(parts: Sequence[Postings]) -> Postings:
+    """The lists of several `Postings` as one."""
+    keys = [np.repeat(part.keys, part.counts) for part in parts]
+    return gathered(
+        np.concatenate([*keys, np.empty(0, np.uint64)]),
+        np.concatenate([*(part.rows for part in parts), np.empty(0, np.int64)]),
+        np.concatenate([*(part.frequencies for part in parts), np.empty(0, np.uint8)]),
+    )
+
+
+def renumbered(postings: Postings, new: Rows) -> Postings:
+    """Give rows other numbers and drop those that get none.
+
+    Args:
+        postings: Any lists.
+        new: The number of each old row, -1 for none; shape `(old rows,)`.
+    """
+    rows = new[postings.rows]
+    kept = rows >= 0
+    counts = np.add.reduceat(kept, postings.starts) if len(kept) else postings.counts
+    left = counts > 0
+    return Postings(
+        postings.keys[left],
+        counts[left].astype(np.int64),
+        rows[kept],
+        postings.frequencies[kept],
+    )
+
+
+# --- bytes -----------------------------------------------------------------------------
+
+
+def packed(values: Rows) -> bytes:
+    """Numbers from 0 to 2^32 - 1 in the smallest of one, two and four bytes each."""
+    width = int(_widths(values.max(initial=0, keepdims=True))[0])
+    return bytes([width]) + values.astype(f"<u{width}").tobytes()
+
+
+def unpacked(data: bytes, count: int, offset: int = 0) -> tuple[Rows, int]:
+    """What `packed` wrote at an offset, and the offset after it."""
+    width = data[offset]
+    values = np.frombuffer(data, f"<u{width}", count, offset + 1)
+    return values.astype(np.int64), offset + 1 + count * width
+
+
+def _widths(largest: Rows) -> Rows:
+    return np.select([largest < 1 << 8, largest < 1 << 16], _WIDTHS[:2], _WIDTHS[2])
+
+
+def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
+    """Write posting lists as blocks.
+
+    Yields:
+        The number of a block's first term, and the block: about `POSTING_BLOCK_BYTES`,
+        more only where a single list is longer.
+    """
+    counts, starts = postings.counts, postings.starts
+    if not len(counts):
+        return
+    steps = np.diff(postings.rows, prepend=0)
+    steps[starts] = 0
+    width = np.where(counts > 1, _widths(np.maximum.reduceat(steps, starts)), 0)
+    frequent = np.maximum.reduceat(postings.frequencies, starts) > 1
+    sizes = (counts - 1) * width + counts * frequent
+    ends = np.cumsum(sizes)
+    data = _lists(postings, steps, width, frequent, ends - sizes).tobytes()
+    costs = np.cumsum(sizes + _TERM_BYTES)
+    codes = (width + _FREQUENT * frequent).astype(np.uint8)
+    first = 0
+    while first < len(counts):
+        room = POSTING_BLOCK_BYTES + (costs[first - 1] if first else 0)
+        after = max(first + 1, int(np.searchsorted(costs, room, "right")))
+        chosen = slice(first, after)
+        columns = [
+            (after - first).to_bytes(_HEADER, "little"),
+            postings.keys[chosen].astype("<u8").tobytes(),
+            codes[chosen].tobytes(),
+            packed(counts[chosen]),
+            packed(postings.rows[starts[chosen]]),
+            data[ends[first] - sizes[first] : ends[after - 1]],
+        ]
+        yield int(postings.keys[first]), b"".join(columns)
+        first = after
+
+
+def _lists(
+    postings: Postings,
+    steps: Rows,
+    width: Rows,
+    frequent: NDArray[np.bool_],
+    offsets: Rows,
+) -> Frequencies:
+    """The bytes of all lists; `offsets` says where each begins."""
+    counts = postings.counts
+    total = int((((counts - 1) * width) + counts * frequent).sum())
+    data = np.empty(total, np.uint8)
+    for at, column, byte in _places(counts, width, offsets):
+        data[at] = (steps[column] >> (8 * byte)) & 0xFF
+    at, column = _frequency_places(counts, width, frequent, offsets)
+    data[at] = postings.frequencies[column]
+    return data
+
+
+def _places(
+    counts: Rows, width: Rows, offsets: Rows
+) -> Iterator[tuple[Rows, NDArray[np.intp], int]]:
+    """For each byte of a step: where it stands in the data, and in the column of rows."""
+    starts = np.cumsum(counts) - counts
+    for size in _WIDTHS:
+        lists = np.flatnonzero(width == size)
+        if not len(lists):
+            continue
+        rest = counts[lists] - 1
+        within = np.arange(rest.sum()) - np.repeat(np.cumsum(rest) - rest, rest)
+        column = np.repeat(starts[lists] + 1, rest) + within
+        at = np.repeat(offsets[lists], rest) + within * size
+        for byte in range(size):
+            yield at + byte, column, byte
+
+
+def _frequency_places(
+    counts: Rows, width: Rows, frequent: NDArray[np.bool_], offsets: Rows
+) -> tuple[Rows, Rows]:
+    starts = np.cumsum(counts) - counts
+    lists = np.flatnonzero(frequent)
+    many = counts[lists]
+    within = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
+    begin = (offsets + (counts - 1) * width)[lists]
+    return np.repeat(begin, many) + within, np.repeat(starts[lists], many) + within
+
+
+class Block:
+    """A block, read as far as it is asked for.
+
+    Args:
+        data: What `encoded` wrote.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        terms = int.from_bytes(data[:_HEADER], "little")
+        self.keys: Keys = np.frombuffer(data, "<u8", terms, _HEADER)
+        offset = _HEADER + 8 * terms
+        codes = np.frombuffer(data, np.uint8, terms, offset)
+        self._counts, offset = unpacked(data, terms, offset + terms)
+        self._firsts, offset = unpacked(data, terms, offset)
+        self._width = (codes % _FREQUENT).astype(np.int64)
+        self._frequent = codes >= _FREQUENT
+        sizes = (self._counts - 1) * self._width + self._counts * self._frequent
+        self._offsets = np.cumsum(sizes) - sizes + offset
+
+    def find(self, key: int) -> tuple[Rows, Frequencies] | None:
+        """The rows of one term and how often it occurs in each; None for none."""
+        place = int(np.searchsorted(self.keys, np.uint64(key)))
+        if place == len(self.keys) or int(self.keys[place]) != key:
+            return None
+        count, width = int(self._counts[place]), int(self._width[place])
+        offset = int(self._offsets[place])
+        rows = np.empty(count, np.int64)
+        rows[0] = self._firsts[place]
+        if count > 1:
+            rows[1:] = np.frombuffer(self._data, f"<u{width}", count - 1, offset)
+            np.cumsum(rows, out=rows)
+        if not self._frequent[place]:
+            return rows, np.ones(count, np.uint8)
+        offset += (count - 1) * width
+        return rows, np.frombuffer(self._data, np.uint8, count, offset)
+
+    def all(self) -> Postings:
+        """Every list of the block."""
+        counts, data = self._counts, np.frombuffer(self._data, np.uint8)
+        starts = np.cumsum(counts) - counts
+        steps = np.zeros(counts.sum(), np.int64)
+        for at, column, byte in _places(counts, self._width, self._offsets):
+            steps[column] |= data[at].astype(np.int64) << (8 * byte)
+        running = np.cumsum(steps)
+        rows = running + np.repeat(self._firsts - running[starts], counts)
+        often = np.ones(len(rows), np.uint8)
+        at, column = _frequency_places(counts, self._width, self._frequent, self._offsets)
+        often[column] = data[at]
+        return Postings(self.keys, counts, rows, often)
+
+    def between(self, first: int, after: int) -> Postings:
+        """The lists of the terms in `[first, after)`."""
+        whole = self.all()
+        below = whole.keys < np.uint64(after) if after < 1 << 64 else True
+        return whole.only((whole.keys >= np.uint64(first)) & below)

@@ -1,0 +1,253 @@
+"""Full-text search: what is kept in memory of a text index, and how a query is scored.
+
+Beside the fences of the segments, memory holds which row is which record, how long its
+fields are and when it expires. It follows other writers as the vectors do; see
+`resident`. N, df and the mean lengths are counted from these at every search, so there
+is no number in the file that could be wrong.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langchain_ragstore.config import BM25_MAX_FREQUENCY
+from langchain_ragstore.errors import CorruptStoreError
+from langchain_ragstore.lexical.bm25 import (
+    Field,
+    contributions,
+    factor,
+    norms,
+    query_terms,
+)
+from langchain_ragstore.lexical.keys import key_range, title_key
+from langchain_ragstore.lexical.postings import Block, Rows
+from langchain_ragstore.model import Terms
+from langchain_ragstore.storage.sqlite import segments, statements
+from langchain_ragstore.storage.sqlite.resident import State
+
+Found: TypeAlias = tuple[Rows, NDArray[np.integer]]
+"""Rows that hold a term, and how often it occurs in each."""
+
+_TERMS_AT_ONCE: Final = 256
+"""Terms whose posting lists are held in memory at the same time."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Present:
+    """The rows that count from one moment to another.
+
+    Attributes:
+        since: The first moment, in seconds since the epoch.
+        until: The first one after the last.
+        rows: Which rows count, shape `(rows,)`.
+        fields: Statistics of body and title.
+        norms: What each row's lengths add below BM25's fraction line.
+    """
+
+    since: float
+    until: float
+    rows: NDArray[np.bool_]
+    fields: tuple[Field, Field]
+    norms: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+@dataclass(slots=True, eq=False)
+class Lexicon:
+    """The text index of a collection at one generation; its arrays are never changed.
+
+    The rows of all segments stand one after the other.
+
+    Attributes:
+        generation: The collection's, when it was read.
+        segments: The complete segments.
+        records: Record of each row, -1 where none names its stamp; shape `(rows,)`.
+        expires: When it expires, infinity for never, -infinity for those without.
+        live: Stamp, record and expiry of each indexed record, ascending by stamp.
+    """
+
+    generation: int
+    segments: tuple[segments.Segment, ...]
+    records: Rows
+    expires: NDArray[np.float64]
+    live: tuple[Rows, Rows, NDArray[np.float64]]
+    _present: Present | None = field(default=None, init=False)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the rows take."""
+        arrays = [self.records, self.expires, *self.live]
+        for segment in self.segments:
+            arrays += [segment.stamps, segment.body, segment.title, segment.fences]
+        return sum(array.nbytes for array in arrays)
+
+    def present(self, now: float) -> Present:
+        """The rows that are in force and not expired."""
+        known = self._present
+        if known is None or not known.since <= now < known.until:
+            known = self._present = self._at(now)
+        return known
+
+    def _at(self, now: float) -> Present:
+        rows = self.expires > now
+        lengths = [
+            np.concatenate([getattr(s, name) for s in self.segments] or [self.records])
+            for name in ("body", "title")
+        ]
+        body, title = (
+            Field(int(np.count_nonzero(column[rows])), int(column[rows].sum()))
+            for column in lengths
+        )
+        return Present(
+            since=float(self.expires[~rows].max(initial=-math.inf)),
+            until=float(self.expires[rows].min(initial=math.inf)),
+            rows=rows,
+            fields=(body, title),
+            norms=(
+                norms(lengths[0].astype(np.float64), body.mean),
+                norms(lengths[1].astype(np.float64), title.mean),
+            ),
+        )
+
+
+def followed(
+    connection: sqlite3.Connection, known: Lexicon | None, state: State
+) -> Lexicon:
+    """The text index at the transaction's generation, from an older copy if there is one.
+
+    Raises:
+        CorruptStoreError: A record names a stamp that no segment has.
+    """
+    if known is None or known.generation < state.floor:
+        nothing = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        known = Lexicon(-1, (), nothing[0], nothing[2], nothing)
+    live = _live(connection, known, state)
+    loaded = {segment.key: segment for segment in known.segments}
+    present = tuple(
+        loaded.get(entry.key) or segments.load(connection, entry.key)
+        for entry in segments.entries(connection, state.collection)
+        if entry.complete
+    )
+    stamps = np.concatenate([s.stamps for s in present] or [np.empty(0, np.int64)])
+    order = np.argsort(stamps, kind="stable")
+    at = np.searchsorted(stamps[order], live[0])
+    if len(live[0]) and (
+        at[-1] == len(stamps) or not np.array_equal(stamps[order][at], live[0])
+    ):
+        raise CorruptStoreError("the text index lacks a record; index the texts anew")
+    records = np.full(len(stamps), -1, np.int64)
+    expires = np.full(len(stamps), -np.inf)
+    records[order[at]], expires[order[at]] = live[1], live[2]
+    return Lexicon(state.generation, present, records, expires, live)
+
+
+def _live(
+    connection: sqlite3.Connection, known: Lexicon, state: State
+) -> tuple[Rows, Rows, NDArray[np.float64]]:
+    """Stamp, record and expiry of each indexed record, ascending by stamp."""
+    since = (state.collection, known.generation)
+    changed = connection.execute(statements.CHANGED_STAMPS, since).fetchall()
+    gone = [key for (key,) in connection.execute(statements.TOMBSTONES, since)]
+    left = np.array(gone + [key for key, _, _ in changed], np.int64)
+    new = [row for row in changed if row[1] is not None]
+    expiry = [math.inf if row[2] is None else row[2] for row in new]
+    stays = ~np.isin(known.live[1], left)
+    stamps = np.concatenate(
+        [known.live[0][stays], np.array([row[1] for row in new], np.int64)]
+    )
+    records = np.concatenate(
+        [known.live[1][stays], np.array([row[0] for row in new], np.int64)]
+    )
+    expires = np.concatenate([known.live[2][stays], np.array(expiry, np.float64)])
+    order = np.argsort(stamps, kind="stable")
+    return stamps[order], records[order], expires[order]
+
+
+def scored(
+    connection: sqlite3.Connection, lexicon: Lexicon, query: Terms, now: float
+) -> tuple[NDArray[np.float64], float]:
+    """BM25 of every row, 0 for those that do not count, and what a row could reach."""
+    present = lexicon.present(now)
+    everything = bool(present.rows.all())
+    scores = np.zeros(len(present.rows))
+    reachable = 0.0
+    terms = query_terms(query)
+    while part := list(islice(terms, _TERMS_AT_ONCE)):
+        ranges = [
+            (title_key(term.term), title_key(term.term) + 1)
+            if term.title
+            else key_range(term.term)
+            for term in part
+        ]
+        found = _read(connection, lexicon.segments, ranges)
+        for term, (rows, often) in zip(part, found, strict=True):
+            statistics = present.fields[term.title]
+            if not statistics.records:
+                continue
+            if not everything:
+                counts = present.rows[rows]
+                rows, often = rows[counts], often[counts]  # noqa: PLW2901 - the rest
+            limit = factor(term.weight, statistics.idf(len(rows)))
+            reachable += limit
+            norm = present.norms[term.title][rows]
+            # A row is there once, so that adding in place adds everything.
+            scores[rows] += contributions(limit, often.astype(np.float64), norm)
+    return scores, reachable
+
+
+def _read(
+    connection: sqlite3.Connection,
+    parts: Sequence[segments.Segment],
+    ranges: Sequence[tuple[int, int]],
+) -> list[Found]:
+    """The posting lists of some ranges of terms over all segments."""
+    found: list[list[Found]] = [[] for _ in ranges]
+    offset = 0
+    for segment in parts:
+        firsts = np.array([first for first, _ in ranges], np.uint64)
+        numbers = np.searchsorted(segment.fences, firsts, "right") - 1
+        read: dict[int, Block] = {}
+        for place, (first, after) in enumerate(ranges):
+            number = int(numbers[place])
+            if after - first > 1:
+                lists = _read_range(connection, segment, first, after)
+            elif number < 0:
+                continue
+            else:
+                if number not in read:
+                    read[number] = segments.block(connection, segment.key, number)
+                lists = read[number].find(first)
+            if lists is not None:
+                found[place].append((lists[0] + offset, lists[1]))
+        offset += len(segment.stamps)
+    empty = (np.empty(0, np.int64), np.empty(0, np.uint8))
+    return [
+        (np.concatenate([r for r, _ in lists]), np.concatenate([f for _, f in lists]))
+        if len(lists) > 1
+        else (lists[0] if lists else empty)
+        for lists in found
+    ]
+
+
+def _read_range(
+    connection: sqlite3.Connection, segment: segments.Segment, first: int, after: int
+) -> Found | None:
+    """The posting lists of all terms in a range as one."""
+    lists = [
+        segments.block(connection, segment.key, number).between(first, after)
+        for number in segments.blocks_between(segment, first, after)
+    ]
+    if not any(len(part.rows) for part in lists):
+        return None
+    rows = np.concatenate([part.rows for part in lists])
+    often = np.concatenate([part.frequencies for part in lists])
+    together = np.bincount(rows, often).astype(np.int64)
+    chosen = np.flatnonzero(together)
+    return chosen, np.minimum(together[chosen], BM25_MAX_FREQUENCY)

@@ -1,0 +1,359 @@
+"""The text index in the file: segments of posting lists, written once and merged later.
+
+A write adds one small segment. Segments of about one size are merged when there are
+`SEGMENT_FAN_OUT` of them, so that a posting is rewritten once for each size and a search
+reads few segments. A merge goes through the terms in slices; one that is more than a
+write should do is left unfinished in the file and continued by the writes that follow.
+
+Which postings are in force is not kept here. A record names the stamp under which its
+terms were indexed, and a row of a segment counts if a record names its stamp.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from langchain_ragstore.config import (
+    MERGE_BLOCKS,
+    SEGMENT_FAN_OUT,
+    SEGMENT_ROWS,
+)
+from langchain_ragstore.errors import CorruptStoreError
+from langchain_ragstore.lexical.postings import (
+    Block,
+    Keys,
+    Rows,
+    encoded,
+    merged,
+    of_terms,
+    packed,
+    renumbered,
+    unpacked,
+)
+from langchain_ragstore.model import Terms
+from langchain_ragstore.storage.sqlite import statements as sql
+
+_SEGMENT_TEXTS: Final = 2_000
+"""Texts whose postings are sorted at once: bounds the memory that a large batch takes."""
+
+_STAMP_BYTES: Final = 8
+_LAST_KEY: Final = (1 << 64) - 1
+_MERGE_SHARE: Final = 8
+"""Blocks that a write merges for each block it adds. There are log4(N / 64) sizes, so
+up to a hundred million records merging keeps up with writing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """What is kept in memory of a segment; the arrays have one entry a row.
+
+    Attributes:
+        key: The segment.
+        stamps: The stamp of each row's record when it was indexed.
+        body: How many terms its body has.
+        title: How many its title has.
+        fences: The first term of each block.
+    """
+
+    key: int
+    stamps: Rows
+    body: Rows
+    title: Rows
+    fences: Keys
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A segment in the list of a collection's segments.
+
+    Attributes:
+        key: The segment.
+        rows: How many rows it has.
+        blocks: How many blocks.
+        sources: The segments that it is still being merged from; none if complete.
+        resume: The term with which the merge goes on.
+    """
+
+    key: int
+    rows: int
+    blocks: int
+    sources: tuple[int, ...] = ()
+    resume: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether the segment holds everything and its sources are gone."""
+        return not self.sources
+
+
+# --- reading ---------------------------------------------------------------------------
+
+
+def entries(connection: sqlite3.Connection, collection: int) -> list[Entry]:
+    """The segments of a collection, complete or not, oldest first."""
+    found = []
+    for key, rows, blocks, text in connection.execute(sql.SEGMENTS, (collection,)):
+        merge: dict[str, Any] = (
+            {"sources": [], "resume": 0} if text is None else json.loads(text)
+        )
+        found.append(Entry(key, rows, blocks, tuple(merge["sources"]), merge["resume"]))
+    return found
+
+
+def load(connection: sqlite3.Connection, key: int) -> Segment:
+    """Read a segment without its blocks."""
+    rows, slots, fences = connection.execute(sql.SEGMENT, (key,)).fetchone()
+    first = int.from_bytes(slots[:_STAMP_BYTES], "little")
+    try:
+        stamps, offset = unpacked(slots, rows, _STAMP_BYTES)
+        body, offset = unpacked(slots, rows, offset)
+        title, _ = unpacked(slots, rows, offset)
+    except (IndexError, TypeError, ValueError) as error:
+        raise CorruptStoreError(f"segment {key} of the text index is damaged") from error
+    return Segment(key, stamps + first, body, title, np.frombuffer(fences, "<u8"))
+
+
+def block(connection: sqlite3.Connection, key: int, number: int) -> Block:
+    """Read a block of a segment."""
+    row = connection.execute(sql.BLOCK, (key, number)).fetchone()
+    try:
+        return Block(row[0])
+    except (IndexError, TypeError, ValueError) as error:
+        raise CorruptStoreError(
+            f"block {number} of segment {key} of the text index is missing or damaged"
+        ) from error
+
+
+def blocks_between(segment: Segment, first: int, after: int | None) -> range:
+    """Numbers of the blocks that may hold terms in `[first, after)`; None: to the end."""
+    fences = segment.fences
+    begin = max(int(np.searchsorted(fences, np.uint64(first), "right")) - 1, 0)
+    if after is None:
+        return range(begin, len(fences))
+    return range(begin, int(np.searchsorted(fences, np.uint64(after), "left")))
+
+
+# --- writing ---------------------------------------------------------------------------
+
+
+def add(
+    connection: sqlite3.Connection, collection: int, texts: Sequence[Terms]
+) -> tuple[list[int], int]:
+    """Index texts; their records must then be written with the stamps.
+
+    Returns:
+        A stamp for each text, and how many blocks were written.
+    """
+    if not texts:
+        return [], 0
+    (last,) = connection.execute(sql.NEXT_STAMP, (len(texts), collection)).fetchone()
+    stamps = list(range(last - len(texts) + 1, last + 1))
+    blocks = 0
+    for start in range(0, len(texts), _SEGMENT_TEXTS):
+        part = texts[start : start + _SEGMENT_TEXTS]
+        written = list(encoded(of_terms(part)))
+        body = np.array([sum(text.body.values()) for text in part], np.int64)
+        title = np.array([sum(text.title.values()) for text in part], np.int64)
+        new = np.array(stamps[start : start + len(part)], np.int64)
+        key = _insert(connection, collection, (new, body, title), None)
+        _append(connection, Entry(key, len(part), 0), b"", written, None)
+        blocks += len(written)
+    return stamps, blocks
+
+
+def _insert(
+    connection: sqlite3.Connection,
+    collection: int,
+    columns: tuple[Rows, Rows, Rows],
+    merging: str | None,
+) -> int:
+    stamps, body, title = columns
+    first = int(stamps.min())
+    slots = first.to_bytes(_STAMP_BYTES, "little") + b"".join(
+        map(packed, (stamps - first, body, title))
+    )
+    (key,) = connection.execute(
+        sql.ADD_SEGMENT, (collection, len(stamps), merging, slots, b"")
+    ).fetchone()
+    return int(key)
+
+
+def _append(
+    connection: sqlite3.Connection,
+    target: Entry,
+    fences: bytes,
+    written: Iterable[tuple[int, bytes]],
+    merging: str | None,
+) -> None:
+    """Write the next blocks of a segment, and how its merge stands after them."""
+    blocks = list(written)
+    connection.executemany(
+        sql.ADD_BLOCK,
+        [
+            (target.key, number, data)
+            for number, (_, data) in enumerate(blocks, target.blocks)
+        ],
+    )
+    fences += b"".join(fence.to_bytes(8, "little") for fence, _ in blocks)
+    connection.execute(sql.MERGED_TO, (merging, fences, target.key))
+
+
+def drop_dead(connection: sqlite3.Connection, collection: int) -> None:
+    """Drop all segments of a collection in which no record is indexed any more."""
+    connection.execute(sql.DROP_DEAD_SEGMENTS, (collection,))
+
+
+# --- merging ---------------------------------------------------------------------------
+
+
+def maintain(connection: sqlite3.Connection, collection: int, written: int) -> None:
+    """Merge what is due after a write of some blocks; bounded, whatever the index's size.
+
+    Small merges are done at once, so that few segments remain; of a large one as many
+    blocks as a write should do.
+    """
+    budget = max(MERGE_BLOCKS, _MERGE_SHARE * written)
+    while True:
+        known = entries(connection, collection)
+        unfinished = next((entry for entry in known if not entry.complete), None)
+        due = _due(known)
+        if due and sum(entry.blocks for entry in due) <= MERGE_BLOCKS:
+            target = _begin(connection, collection, due)
+            while target is not None and not target.complete:
+                target, _ = _advance(connection, target, MERGE_BLOCKS)
+            continue
+        if unfinished is None and due:
+            unfinished = _begin(connection, collection, due)
+            if unfinished is None:
+                continue
+        if unfinished is None or budget <= 0:
+            return
+        _, done = _advance(connection, unfinished, budget)
+        budget -= done
+
+
+def compact_step(connection: sqlite3.Connection, collection: int, *, begin: bool) -> bool:
+    """Go on with the merge under way.
+
+    Args:
+        connection: In a transaction that writes.
+        collection: Whose index.
+        begin: If none is under way, begin one of all segments.
+
+    Returns:
+        Whether anything was done, so that there may be more to do.
+    """
+    known = entries(connection, collection)
+    target = next((entry for entry in known if not entry.complete), None)
+    if target is None and begin and known:
+        stamps = load(connection, known[0].key).stamps
+        if len(known) == 1 and len(_live(connection, collection, stamps)) == len(stamps):
+            return False
+        target = _begin(connection, collection, known)
+        return target is None or _advance(connection, target, MERGE_BLOCKS)[1] > 0
+    if target is None:
+        return False
+    _advance(connection, target, MERGE_BLOCKS)
+    return True
+
+
+def _due(known: Sequence[Entry]) -> list[Entry]:
+    """The smallest segments of about one size of which there are too many."""
+    busy = {key for entry in known for key in entry.sources}
+    sizes: dict[int, list[Entry]] = {}
+    for entry in known:
+        if entry.complete and entry.key not in busy:
+            sizes.setdefault(_size(entry.rows), []).append(entry)
+    for _, group in sorted(sizes.items()):
+        if len(group) >= SEGMENT_FAN_OUT:
+            return group
+    return []
+
+
+def _size(rows: int) -> int:
+    size, limit = 0, SEGMENT_ROWS
+    while rows >= limit:
+        size, limit = size + 1, limit * SEGMENT_FAN_OUT
+    return size
+
+
+def _begin(
+    connection: sqlite3.Connection, collection: int, group: Sequence[Entry]
+) -> Entry | None:
+    """Begin to merge segments into a new one without dead rows; None if none is alive."""
+    sources = [load(connection, entry.key) for entry in group]
+    stamps = np.concatenate([source.stamps for source in sources])
+    alive = np.isin(stamps, _live(connection, collection, stamps))
+    if not alive.any():
+        _drop(connection, [entry.key for entry in group])
+        return None
+    columns = (
+        stamps[alive],
+        np.concatenate([source.body for source in sources])[alive],
+        np.concatenate([source.title for source in sources])[alive],
+    )
+    keys = tuple(entry.key for entry in group)
+    key = _insert(connection, collection, columns, _state(keys, 0))
+    return Entry(key, int(alive.sum()), 0, keys, 0)
+
+
+def _state(sources: Sequence[int], resume: int) -> str:
+    return json.dumps({"sources": list(sources), "resume": resume})
+
+
+def _live(connection: sqlite3.Connection, collection: int, stamps: Rows) -> Rows:
+    found = [
+        stamp
+        for batch in sql.batches(stamps.tolist())
+        for (stamp,) in connection.execute(sql.LIVE_STAMPS, (collection, *batch))
+    ]
+    return np.array(found, np.int64)
+
+
+def _drop(connection: sqlite3.Connection, keys: Iterable[int]) -> None:
+    connection.executemany(sql.DROP_SEGMENT, [(key,) for key in keys])
+
+
+def _advance(
+    connection: sqlite3.Connection, target: Entry, budget: int
+) -> tuple[Entry, int]:
+    """Merge about `budget` blocks more; how the target stands then, and how many."""
+    sources = [load(connection, key) for key in target.sources]
+    into = load(connection, target.key)
+    ahead = np.sort(np.concatenate([source.fences for source in sources]))
+    ahead = ahead[ahead > np.uint64(target.resume)]
+    after = int(ahead[budget - 1]) if len(ahead) > budget else None
+    parts, read = [], 0
+    for source in sources:
+        new = _places(source.stamps, into.stamps)
+        for number in blocks_between(source, target.resume, after):
+            lists = block(connection, source.key, number)
+            last = _LAST_KEY + 1 if after is None else after
+            parts.append(renumbered(lists.between(target.resume, last), new))
+            read += 1
+    written = list(encoded(merged(parts)))
+    left = () if after is None else target.sources
+    state = _state(left, after or 0) if left else None
+    fences = into.fences.astype("<u8").tobytes()
+    _append(connection, target, fences, written, state)
+    if not left:
+        _drop(connection, target.sources)
+    return (
+        Entry(target.key, target.rows, target.blocks + len(written), left, after or 0),
+        max(read, 1),
+    )
+
+
+def _places(stamps: Rows, among: Rows) -> Rows:
+    """The place of each stamp among others, -1 where it is not there."""
+    if not len(among):
+        return np.full(len(stamps), -1, np.int64)
+    order = np.argsort(among, kind="stable")
+    at = np.minimum(np.searchsorted(among[order], stamps), len(among) - 1)
+    return np.where(among[order][at] == stamps, order[at], -1)

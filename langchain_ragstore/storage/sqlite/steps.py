@@ -1,0 +1,183 @@
+"""The steps that the engine's transactions are made of, on one collection's records."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from langchain_ragstore.config import SQLITE_TOMBSTONES
+from langchain_ragstore.filters import Filter
+from langchain_ragstore.metadata import decode, encode
+from langchain_ragstore.model import Hit, Record, ranked
+from langchain_ragstore.storage.base import check_dimension
+from langchain_ragstore.storage.sqlite import segments
+from langchain_ragstore.storage.sqlite import statements as sql
+from langchain_ragstore.storage.sqlite.connection import bound
+from langchain_ragstore.storage.sqlite.resident import State
+from langchain_ragstore.storage.sqlite.where import applied
+
+
+def state(connection: sqlite3.Connection, collection: str) -> State | None:
+    """Where a collection stands; None if there is none of the name."""
+    row = connection.execute(sql.COLLECTION, (bound(collection),)).fetchone()
+    return None if row is None else State(row[0], row[1], row[2], row[3] or 0)
+
+
+def agree_on_dimension(
+    connection: sqlite3.Connection,
+    state: State,
+    collection: str,
+    records: Sequence[Record],
+) -> None:
+    """Check the vectors' length, or set it where the collection holds no vector."""
+    lengths = {len(r.vector): r for r in records if r.vector is not None}
+    if not lengths:
+        return
+    dimension = state.dimension
+    if not connection.execute(sql.ANY_VECTOR, (state.collection,)).fetchone():
+        dimension = next(iter(lengths))
+    for length in lengths:
+        check_dimension(collection, dimension, length)
+    if dimension != state.dimension:
+        connection.execute(sql.SET_DIMENSION, (dimension, state.collection))
+
+
+def write_records(
+    connection: sqlite3.Connection,
+    collection: int,
+    generation: int,
+    now: float,
+    rows: Sequence[tuple[Record, str]],
+    stamps: Iterable[int],
+) -> None:
+    """Write records; the stamps are those of the records that have terms, in order."""
+    if not rows:
+        return
+    given_stamps = iter(stamps)
+    times = [
+        (now, now, r.expires_at, None if r.terms is None else next(given_stamps))
+        for r, _ in rows
+    ]
+    ids = [bound(record.id) for record, _ in rows]
+    connection.executemany(
+        sql.UPSERT_RECORD,
+        [
+            (collection, id, bound(r.content), text, generation, *more)
+            for id, (r, text), more in zip(ids, rows, times, strict=True)
+        ],
+    )
+    pairs = list(zip(ids, (record.vector for record, _ in rows), strict=True))
+    given = [(v.tobytes(), collection, id) for id, v in pairs if v is not None]
+    absent = [(collection, id) for id, v in pairs if v is None]
+    if given:
+        connection.executemany(sql.UPSERT_VECTOR, given)
+    if absent:
+        connection.executemany(sql.DELETE_VECTOR, absent)
+
+
+def forget(connection: sqlite3.Connection, state: State, keys: Sequence[int]) -> None:
+    """Delete records and leave tombstones for the copies that still hold them."""
+    if not keys:
+        return
+    (generation,) = connection.execute(sql.NEXT_GENERATION, (state.collection,)).fetchone()
+    connection.executemany(sql.DELETE_RECORD, [(key,) for key in keys])
+    connection.executemany(
+        sql.ADD_TOMBSTONE, [(state.collection, generation, key) for key in keys]
+    )
+    segments.drop_dead(connection, state.collection)
+    oldest = connection.execute(
+        sql.OLD_TOMBSTONE, (state.collection, SQLITE_TOMBSTONES)
+    ).fetchone()
+    if oldest is not None:
+        connection.execute(sql.DROP_TOMBSTONES, (state.collection, oldest[0]))
+        connection.execute(sql.SET_FLOOR, (oldest[0], state.collection))
+
+
+def expired(connection: sqlite3.Connection, state: State, now: float) -> list[int]:
+    """Keys of the records whose time has passed."""
+    rows = connection.execute(sql.EXPIRED, (state.collection, now)).fetchall()
+    return [key for (key,) in rows]
+
+
+def rows(
+    connection: sqlite3.Connection,
+    state: State,
+    columns: str,
+    now: float,
+    *,
+    ids: Collection[str] | None,
+    where: Filter,
+    vectors: bool = False,
+) -> list[tuple[Any, ...]]:
+    """Columns of the records that have one of `ids` (None: any) and match.
+
+    A list, not a generator: one that is left half-read would hold its statement open.
+    """
+    with applied(connection, where) as clause:
+        if ids is None:
+            statement = sql.select(columns, clause.sql, vectors=vectors)
+            return connection.execute(
+                statement, [state.collection, now, *clause.parameters]
+            ).fetchall()
+        condition = f"{sql.AMONG_IDS} AND {clause.sql}"
+        statement = sql.select(columns, condition, vectors=vectors)
+        return [
+            row
+            for batch in sql.batches([bound(id) for id in dict.fromkeys(ids)])
+            for row in connection.execute(
+                statement, [state.collection, now, *batch, *clause.parameters]
+            )
+        ]
+
+
+def keys(
+    connection: sqlite3.Connection,
+    state: State,
+    now: float,
+    *,
+    ids: Collection[str] | None,
+    where: Filter,
+) -> list[int]:
+    """Keys of the records that have one of `ids` (None: any) and match."""
+    return [row[0] for row in rows(connection, state, "r.key", now, ids=ids, where=where)]
+
+
+def by_key(
+    connection: sqlite3.Connection,
+    state: State,
+    now: float,
+    keys: list[int],
+    k: int,
+    score_of: Mapping[int, float],
+    vectors: bool,  # noqa: FBT001 - private
+) -> Iterator[tuple[int, Record]]:
+    """Whole records by key; of more than `k` tied ones only those that rank first."""
+    if len(keys) > k:
+        names = sql.select("r.key, r.id", sql.AMONG_KEYS)
+        tied = [
+            Hit(Record(id, "", {"key": key}), score_of[key])
+            for batch in sql.batches(keys)
+            for key, id in connection.execute(names, [state.collection, now, *batch])
+        ]
+        keys = [hit.record.metadata["key"] for hit in ranked(tied, k)]
+    statement = sql.records(sql.AMONG_KEYS, vectors=vectors)
+    for batch in sql.batches(keys):
+        yield from map(
+            record, connection.execute(statement, [state.collection, now, *batch])
+        )
+
+
+def record(row: Iterable[Any]) -> tuple[int, Record]:
+    """Key and record of a row of `statements.columns`."""
+    key, id, content, metadata, created, updated, expires, data = row
+    vector = None if data is None else np.frombuffer(data, np.float32)
+    return key, Record(id, content, decode(metadata), vector, created, updated, expires)
+
+
+def again(record: Record) -> Record:
+    """A second copy for an id that was asked for twice."""
+    return replace(record, metadata=decode(encode(record.metadata)))
