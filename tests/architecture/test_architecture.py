@@ -155,6 +155,7 @@ ALLOWED = {
     "progress": {"errors"},
     "retrieval": set(),
     "retrieval.diversify": {"model"},
+    "retrieval.fuse": {"config", "errors", "model"},
     "retrievers": {"documents", "filters", "keywords"},
     "scope": {"errors", "filters", "metadata", "model"},
     "sources": {"foreign", "ingestion", "vectorstores"},
