@@ -13,6 +13,10 @@ DEFAULT_K: Final = 4
 DEFAULT_FETCH_K: Final = 20
 """Candidates that maximal marginal relevance chooses from."""
 
+DEFAULT_HYBRID_CANDIDATES: Final = 50
+"""Candidates of each leg of a hybrid search: with both scores of all of them, more changed
+nothing in the measurements of `DEFAULT_FUSION_WEIGHTS`."""
+
 DEFAULT_LAMBDA_MULT: Final = 0.5
 """Balance of maximal marginal relevance: 1 is relevance alone, 0 diversity alone."""
 

@@ -20,6 +20,7 @@ from langchain_ragstore.documents import (
     to_ids,
     to_records,
     to_seconds,
+    to_terms,
 )
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, Filter, both
@@ -195,7 +196,10 @@ class DocumentStore(DocumentReader):
             of_text = {**change.vectors, **dict(zip(change.unknown, vectors, strict=True))}
             self._backend.upsert(
                 self.collection_name,
-                [replace(r, vector=of_text[r.content]) for r in change.records],
+                [
+                    replace(r, vector=of_text[r.content], terms=to_terms(r))
+                    for r in change.records
+                ],
                 remove=change.stale,
                 guard=self._scope.where,
             )
@@ -230,7 +234,10 @@ class DocumentStore(DocumentReader):
         if unique:
             self._backend.upsert(
                 self.collection_name,
-                [replace(r, vector=v) for r, v in zip(unique, vectors, strict=True)],
+                [
+                    replace(r, vector=v, terms=to_terms(r))
+                    for r, v in zip(unique, vectors, strict=True)
+                ],
                 guard=self._scope.where,
             )
         return [record.id for record in records]

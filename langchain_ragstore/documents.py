@@ -16,7 +16,8 @@ from langchain_ragstore.config import CONTENT_ID_LENGTH
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import Filter, Predicate
 from langchain_ragstore.metadata import encode
-from langchain_ragstore.model import Record
+from langchain_ragstore.model import Record, Terms
+from langchain_ragstore.text.terms import term_counts
 
 RESULT_KEYS: Final = frozenset({"relevance_score", "ragstore"})
 """Metadata that searches write on results; dropped when a result is stored again."""
@@ -228,6 +229,25 @@ def to_records(
         made = id or (id_factory() if id_factory else content_id(text, kept))
         records.append(Record(made, text, kept, expires_at=expires_at))
     return records
+
+
+def to_terms(record: Record) -> Terms:
+    """What full text finds a record by: its content, and its titles."""
+    return Terms(
+        term_counts(record.content), term_counts(_titles(record.metadata), singles=True)
+    )
+
+
+def query_terms(query: str) -> Terms:
+    """What full text looks for."""
+    return Terms(term_counts(query), term_counts(query, singles=True))
+
+
+def _titles(metadata: Mapping[str, Any]) -> str:
+    """The title and the headings above a chunk, where they are texts; each once."""
+    path = metadata.get("heading_path")
+    titles = [metadata.get("title"), *(path if isinstance(path, (list, tuple)) else ())]
+    return "\n".join(dict.fromkeys(title for title in titles if isinstance(title, str)))
 
 
 def _of_length(name: str, values: Iterable[Any] | None, length: int) -> list[Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeAlias
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -29,7 +29,12 @@ from langchain_ragstore.ingester import Ingester
 from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.vectorstores import BackendVectorStore, SQLiteVectorStore, relevance
 
-SEARCH_TYPES: Final = ("similarity",)
+_RETRIEVER_KEYWORDS: Final = ("k", "filter", "search_type")
+
+Scored: TypeAlias = list[tuple[Document, float]]
+
+_OTHERS_SEARCH: Final = "similarity"
+"""What stores of other packages can do."""
 
 
 class RagPipeline(Ingester):
@@ -86,18 +91,23 @@ class RagPipeline(Ingester):
         Args:
             query: A blank one finds nothing.
             k: How many at most.
-            search_type: `"similarity"`, which None stands for, too.
+            search_type: `"hybrid"` (words and meaning), `"similarity"` (meaning alone:
+                the score is the cosine) or `"text"` (words alone). None is the first
+                that the store can do: without an embedding it has words alone, and
+                stores of other packages have similarity.
             filter: As the store takes it.
 
         Returns:
-            Documents and scores, best first. Over this package's stores the score is
-            the cosine, and documents with none (≤ 1e-10) are left out; over others it
-            is their relevance.
+            Documents and scores, best first. From this package's stores, documents
+            without any likeness (a score of at most 1e-10) are left out; the scores of
+            others are their relevance.
         """
-        if not _wanted(query, search_type):
+        if not _wanted(query):
             return []
         if isinstance(self.store, BackendVectorStore):
-            return _similar(self.store.similarity_search_with_score(query, k, filter))
+            search = _own_searches(self.store, search_type)[0]
+            return _alike(search(query, k, filter))
+        _check_others(search_type)
         if isinstance(self.store, InMemoryVectorStore):  # it has cosines, no relevance
             return _relevant(
                 self.store.similarity_search_with_score(query, k, **_function(filter))
@@ -115,12 +125,12 @@ class RagPipeline(Ingester):
         filter: FilterLike = None,
     ) -> list[tuple[Document, float]]:
         """As `retrieve`, awaiting the embedder."""
-        if not _wanted(query, search_type):
+        if not _wanted(query):
             return []
         if isinstance(self.store, BackendVectorStore):
-            return _similar(
-                await self.store.asimilarity_search_with_score(query, k, filter)
-            )
+            search = _own_searches(self.store, search_type)[1]
+            return _alike(await search(query, k, filter))
+        _check_others(search_type)
         if isinstance(self.store, InMemoryVectorStore):
             return _relevant(
                 await self.store.asimilarity_search_with_score(
@@ -134,17 +144,23 @@ class RagPipeline(Ingester):
             )
 
     def as_retriever(
-        self, *, k: int = DEFAULT_K, filter: FilterLike = None, **unknown: Any
+        self,
+        *,
+        k: int = DEFAULT_K,
+        filter: FilterLike = None,
+        search_type: str | None = None,
+        **unknown: Any,
     ) -> PipelineRetriever:
         """What `retrieve` finds, as a LangChain retriever.
 
         Args:
             k: How many documents.
             filter: Bound; one given to `invoke` narrows it.
+            search_type: As `retrieve`.
             **unknown: None is read; any raises `TypeError`.
         """
-        refuse_unknown("as_retriever", unknown, ("k", "filter"))
-        return PipelineRetriever(pipeline=self, k=k, filter=filter)
+        refuse_unknown("as_retriever", unknown, _RETRIEVER_KEYWORDS)
+        return PipelineRetriever(pipeline=self, k=k, filter=filter, search_type=search_type)
 
     def as_chain(
         self,
@@ -190,6 +206,7 @@ class PipelineRetriever(BaseRetriever):
         pipeline: What is asked.
         k: How many documents; `invoke(query, k=...)` wins.
         filter: Which documents; one given to `invoke` narrows it.
+        search_type: As `RagPipeline.retrieve`; one given to `invoke` wins.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -197,12 +214,14 @@ class PipelineRetriever(BaseRetriever):
     pipeline: Any
     k: int = DEFAULT_K
     filter: Any = None
+    search_type: str | None = None
 
     def _keywords(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        unknown = {key: None for key in given if key not in ("k", "filter")}
-        refuse_unknown("invoke", unknown, ("k", "filter"))
+        unknown = {key: None for key in given if key not in _RETRIEVER_KEYWORDS}
+        refuse_unknown("invoke", unknown, _RETRIEVER_KEYWORDS)
         filter = _narrowed(self.pipeline.store, self.filter, given.get("filter"))
-        return {"k": given.get("k", self.k), "filter": filter}
+        own = {"k": self.k, "search_type": self.search_type}
+        return {**own, **given, "filter": filter}
 
     @override
     def _get_relevant_documents(
@@ -248,17 +267,42 @@ def _check_same(embedding: Embeddings | str, store: VectorStore) -> None:
         )
 
 
-def _wanted(query: str, search_type: str | None) -> bool:
-    if search_type not in (None, *SEARCH_TYPES):
-        raise InvalidInputError(
-            f"search_type is one of {SEARCH_TYPES}, got {search_type!r}"
-        )
+def _wanted(query: str) -> bool:
     if not isinstance(query, str):
         raise InvalidInputError(f"a query is a string, got {type(query).__name__}")
     return bool(query.strip())
 
 
-def _similar(found: list[tuple[Document, float]]) -> list[tuple[Document, float]]:
+def _own_searches(
+    store: BackendVectorStore, search_type: str | None
+) -> tuple[Callable[..., Scored], Callable[..., Awaitable[Scored]]]:
+    """The search of a kind, sync and async."""
+    searches = {
+        "hybrid": (store.hybrid_search_with_score, store.ahybrid_search_with_score),
+        "similarity": (
+            store.similarity_search_with_score,
+            store.asimilarity_search_with_score,
+        ),
+        "text": (store.text_search_with_score, store.atext_search_with_score),
+    }
+    if search_type is None:
+        search_type = "text" if store.embeddings is None else "hybrid"
+    if search_type not in searches:
+        raise InvalidInputError(
+            f"search_type is one of {', '.join(searches)}, got {search_type!r}"
+        )
+    return searches[search_type]
+
+
+def _check_others(search_type: str | None) -> None:
+    if search_type not in (None, _OTHERS_SEARCH):
+        raise InvalidInputError(
+            f"a store of another package has search_type={_OTHERS_SEARCH!r} alone, got "
+            f"{search_type!r}"
+        )
+
+
+def _alike(found: Scored) -> Scored:
     return [(document, score) for document, score in found if score > LEAST_SIMILARITY]
 
 

@@ -19,7 +19,10 @@ from langchain_ragstore.documents import to_filter
 from langchain_ragstore.filters import both
 from langchain_ragstore.keywords import refuse_unknown
 
-SEARCH_KEYWORDS: Final = ("k", "filter", "score_threshold", "fetch_k", "lambda_mult")
+SEARCH_KEYWORDS: Final = (
+    *("k", "filter", "score_threshold", "with_scores", "fetch_k", "lambda_mult"),
+    *("fusion", "weights", "rrf_k"),
+)
 """What `search_kwargs` and the keywords of `invoke` may hold."""
 
 
@@ -34,7 +37,8 @@ class StoreRetriever(VectorStoreRetriever):
     Attributes:
         k: How many documents; None for the search's default. A `k` given to `invoke`
             wins over this one, and this one over that of `search_kwargs`.
-        search_type: `"similarity"`, `"similarity_score_threshold"` or `"mmr"`.
+        search_type: `"similarity"`, `"similarity_score_threshold"`, `"mmr"`, `"text"` or
+            `"hybrid"`.
         search_kwargs: Passed to every search.
 
     Example:
@@ -52,6 +56,8 @@ class StoreRetriever(VectorStoreRetriever):
         "similarity",
         "similarity_score_threshold",
         "mmr",
+        "text",
+        "hybrid",
     )
 
     k: int | None = None

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Final, Self
 
 import numpy as np
@@ -23,41 +20,57 @@ from langchain_ragstore.config import (
     DEFAULT_LAMBDA_MULT,
     DEFAULT_NAMESPACE,
 )
-from langchain_ragstore.document_store import ADD_KEYWORDS, DocumentStore, to_parts
-from langchain_ragstore.documents import (
-    FilterLike,
-    to_count,
-    to_document,
-    to_filter,
-)
+from langchain_ragstore.document_store import ADD_KEYWORDS, to_parts
+from langchain_ragstore.documents import FilterLike, to_count, to_document
 from langchain_ragstore.errors import InvalidInputError
-from langchain_ragstore.filters import EVERYTHING, Filter, both
+from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.indexing import SQLiteRecordManager
 from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.model import Hit, Vector
 from langchain_ragstore.retrieval.diversify import maximal_marginal_relevance
 from langchain_ragstore.retrievers import StoreRetriever
+from langchain_ragstore.search_request import MMR_KEYWORDS, Search
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.stores import SQLiteByteStore
+from langchain_ragstore.text_search import TextSearch, marked
 from langchain_ragstore.vectors.arrays import unit_vector
 
-SEARCH_KEYWORDS: Final = ("k", "filter", "score_threshold")
-MMR_KEYWORDS: Final = ("k", "fetch_k", "lambda_mult", "filter", "score_threshold")
+SEARCH_TYPES: Final = ("similarity", "similarity_score_threshold", "mmr", "text", "hybrid")
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """What is asked for, checked: how many, of which records, how relevant at least."""
-
-    k: int
-    where: Filter
-    threshold: float | None
-
-
-class BackendVectorStore(DocumentStore):
+class BackendVectorStore(TextSearch):
     """LangChain's vector store over any `Backend`; see `SQLiteVectorStore`."""
 
     # --- searching -------------------------------------------------------------
+
+    @override
+    def search(self, query: str, search_type: str, **kwargs: Any) -> list[Document]:
+        """Documents by a named kind of search, with that search's keywords.
+
+        Args:
+            query: What to look for.
+            search_type: `"similarity"`, `"similarity_score_threshold"`, `"mmr"`,
+                `"text"` (words alone) or `"hybrid"` (words and meaning).
+            **kwargs: Of `similarity_search`, `max_marginal_relevance_search`,
+                `text_search` or `hybrid_search`.
+
+        Raises:
+            InvalidInputError: There is no such search.
+        """
+        if search_type == "text":
+            return self.text_search(query, **kwargs)
+        if search_type == "hybrid":
+            return self.hybrid_search(query, **kwargs)
+        return super().search(query, _known(search_type), **kwargs)
+
+    @override
+    async def asearch(self, query: str, search_type: str, **kwargs: Any) -> list[Document]:
+        """As `search`, awaiting the embedder."""
+        if search_type == "text":
+            return await self.atext_search(query, **kwargs)
+        if search_type == "hybrid":
+            return await self.ahybrid_search(query, **kwargs)
+        return await super().asearch(query, _known(search_type), **kwargs)
 
     @override
     def similarity_search(
@@ -70,7 +83,8 @@ class BackendVectorStore(DocumentStore):
             k: How many; none for 0 or less.
             filter: A dictionary (`{"lang": "ja", "page": {"$gte": 3}}`), a function of a
                 document, or None. If n documents match, min(k, n) come back.
-            **kwargs: `score_threshold`: the least relevance (cosine, at least 0).
+            **kwargs: `score_threshold` (the least relevance: cosine, at least 0),
+                `with_scores` (whether results carry `relevance_score` and `ragstore`).
 
         Returns:
             The most similar first; equal ones by id.
@@ -95,7 +109,7 @@ class BackendVectorStore(DocumentStore):
         **kwargs: Any,
     ) -> list[tuple[Document, float]]:
         """As `similarity_search`, each document with its cosine in [-1, 1]."""
-        search = self._search(k, filter, kwargs)
+        search = self._search("similarity_search", k, filter, kwargs)
         return self._scored(self._embedder.embed_query(query), search)
 
     @override
@@ -107,7 +121,7 @@ class BackendVectorStore(DocumentStore):
         **kwargs: Any,
     ) -> list[tuple[Document, float]]:
         """As `similarity_search_with_score`, awaiting the embedder."""
-        search = self._search(k, filter, kwargs)
+        search = self._search("similarity_search", k, filter, kwargs)
         vector = await self._embedder.aembed_query(query)
         return await run_in_executor(None, self._scored, vector, search)
 
@@ -132,7 +146,7 @@ class BackendVectorStore(DocumentStore):
         **kwargs: Any,
     ) -> list[tuple[Document, float]]:
         """As `similarity_search_with_score`, for a query that is already embedded."""
-        return self._scored(embedding, self._search(k, filter, kwargs))
+        return self._scored(embedding, self._search("similarity_search", k, filter, kwargs))
 
     async def asimilarity_search_with_score_by_vector(
         self,
@@ -142,25 +156,20 @@ class BackendVectorStore(DocumentStore):
         **kwargs: Any,
     ) -> list[tuple[Document, float]]:
         """As `similarity_search_with_score_by_vector`, off the event loop."""
-        search = self._search(k, filter, kwargs)
+        search = self._search("similarity_search", k, filter, kwargs)
         return await run_in_executor(None, self._scored, embedding, search)
 
-    def _search(self, k: int, filter: FilterLike, keywords: Mapping[str, Any]) -> _Search:
-        """Check what is asked for, before the embedder is called for it."""
-        unknown = {key: None for key in keywords if key != "score_threshold"}
-        refuse_unknown("similarity_search", unknown, SEARCH_KEYWORDS)
-        threshold = _threshold(keywords.get("score_threshold"))
-        where = both(self._scope.where, to_filter(filter))
-        return _Search(to_count("k", k), where, threshold)
-
     def _scored(
-        self, embedding: Sequence[float], search: _Search
+        self, embedding: Sequence[float], search: Search
     ) -> list[tuple[Document, float]]:
         hits = self._nearest(unit_vector(embedding), search)
-        return [(to_document(hit.record), hit.score) for hit in hits]
+        return [
+            (marked(hit) if search.marked else to_document(hit.record), hit.score)
+            for hit in hits
+        ]
 
     def _nearest(
-        self, vector: Vector, search: _Search, *, vectors: bool = False
+        self, vector: Vector, search: Search, *, vectors: bool = False
     ) -> list[Hit]:
         if not vector.any():
             return []  # a zero vector is similar to nothing
@@ -237,7 +246,7 @@ class BackendVectorStore(DocumentStore):
         lambda_mult: float,
         filter: FilterLike,
         keywords: Mapping[str, Any],
-    ) -> _Search:
+    ) -> Search:
         """The search for the candidates, checked as `_search` does."""
         unknown = {key: None for key in keywords if key not in MMR_KEYWORDS}
         refuse_unknown("max_marginal_relevance_search", unknown, MMR_KEYWORDS)
@@ -245,10 +254,10 @@ class BackendVectorStore(DocumentStore):
             raise InvalidInputError(f"lambda_mult must be in [0, 1], got {lambda_mult!r}")
         number = to_count("k", k)
         candidates = max(number, to_count("fetch_k", fetch_k)) if number > 0 else 0
-        return self._search(candidates, filter, keywords)
+        return self._search("max_marginal_relevance_search", candidates, filter, keywords)
 
     def _diverse(
-        self, embedding: Sequence[float], k: int, lambda_mult: float, search: _Search
+        self, embedding: Sequence[float], k: int, lambda_mult: float, search: Search
     ) -> list[Document]:
         vector = unit_vector(embedding)
         hits = self._nearest(vector, search, vectors=True)
@@ -263,9 +272,8 @@ class BackendVectorStore(DocumentStore):
         """A retriever over this store.
 
         Args:
-            **kwargs: `search_type` (`"similarity"`, `"similarity_score_threshold"`,
-                `"mmr"`), `search_kwargs` (`k`, `filter`, `score_threshold`, `fetch_k`,
-                `lambda_mult`), `k`, and LangChain's `tags`, `metadata`, `name`.
+            **kwargs: `search_type` (see `search`), `search_kwargs` (the keywords of
+                that search), `k`, and LangChain's `tags`, `metadata`, `name`.
 
         Returns:
             A retriever whose filter a caller can narrow but not widen.
@@ -280,6 +288,14 @@ class BackendVectorStore(DocumentStore):
         return StoreRetriever(vectorstore=self, tags=tags, **kwargs)
 
 
+def _known(search_type: str) -> str:
+    if search_type not in SEARCH_TYPES:
+        raise InvalidInputError(
+            f"search_type is one of {', '.join(SEARCH_TYPES)}, got {search_type!r}"
+        )
+    return search_type
+
+
 def relevance(cosine: float) -> float:
     """A cosine as LangChain's relevance in [0, 1]: opposite counts as unrelated."""
     return min(1.0, max(0.0, cosine))
@@ -287,14 +303,6 @@ def relevance(cosine: float) -> float:
 
 def _documents(scored: Iterable[tuple[Document, float]]) -> list[Document]:
     return [document for document, _ in scored]
-
-
-def _threshold(value: Any) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
-        raise InvalidInputError(f"score_threshold must be a number, got {value!r}")
-    return float(value)
 
 
 class SQLiteVectorStore(BackendVectorStore):

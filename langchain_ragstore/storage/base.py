@@ -125,6 +125,9 @@ class Backend(Protocol):
         a term that no record holds counts with a df of 0, a field that none has with 0.
         """
 
+    def mean(self, collection: str) -> Vector | None:
+        """The mean of the vectors of all present records; None if there are none."""
+
     def count(self, collection: str, *, where: Filter = EVERYTHING) -> int:
         """How many records match."""
 

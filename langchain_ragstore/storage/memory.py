@@ -220,6 +220,16 @@ class MemoryBackend:
             {id: score for id, score in scores.items() if id in wanted}, reachable
         )
 
+    def mean(self, collection: str) -> Vector | None:
+        """See `Backend.mean`."""
+        with self._lock:
+            records = self._chosen(collection, None, EVERYTHING)
+            vectors = [record.vector for record in records if record.vector is not None]
+        if not vectors:
+            return None
+        mean: Vector = np.stack(vectors).mean(axis=0, dtype=np.float64).astype(np.float32)
+        return mean
+
     def count(self, collection: str, *, where: Filter = EVERYTHING) -> int:
         """See `Backend.count`."""
         with self._lock:

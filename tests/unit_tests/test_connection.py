@@ -336,7 +336,7 @@ def test_logging(caplog, tmp_path):
 
 
 def test_many_tombstones_make_others_reload(tmp_path, monkeypatch):
-    monkeypatch.setattr("langchain_ragstore.storage.sqlite.backend.SQLITE_TOMBSTONES", 3)
+    monkeypatch.setattr("langchain_ragstore.storage.sqlite.steps.SQLITE_TOMBSTONES", 3)
     path = tmp_path / "a.db"
     reader, writer = (SQLiteVectorStore(HashingEmbeddings(8), path) for _ in range(2))
     writer.add_texts(list("abcdefghij"), ids=list("abcdefghij"))

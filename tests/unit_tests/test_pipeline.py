@@ -144,7 +144,7 @@ async def test_retrieve(pipeline):
     assert first.page_content == "Green tea is hot."
     assert 0 < score <= 1
     found = pipeline.retrieve("green tea", search_type="similarity")
-    again = await pipeline.aretrieve("green tea")
+    again = await pipeline.aretrieve("green tea", search_type="similarity")
     assert [(d.id, pytest.approx(s)) for d, s in found] == [(d.id, s) for d, s in again]
     for blank in ("", " \n"):
         assert pipeline.retrieve(blank) == []
@@ -182,7 +182,8 @@ def test_orthogonal_documents_are_left_out_by_the_pipeline_alone():
     }
     pipeline = RagPipeline(Table(vectors))
     pipeline.ingest([Document(text, id=text) for text in ("near", "apart", "edge", "just")])
-    assert [d.id for d, _ in pipeline.retrieve("q", k=9)] == ["near", "just"]
+    found = pipeline.retrieve("q", k=9, search_type="similarity")
+    assert [d.id for d, _ in found] == ["near", "just"]
     assert len(pipeline.store.similarity_search("q", k=9)) == 4
 
 

@@ -146,9 +146,11 @@ async def test_the_threshold_of_the_pipeline():
     vectors = {"q": [1, 0], "9e-11": [9e-11, 1], "2e-10": [2e-10, 1], "far": [-1, 0]}
     pipeline = RagPipeline(Table(vectors))
     pipeline.ingest(make_document(t, t) for t in ("9e-11", "2e-10", "far"))
-    assert [d.id for d, _ in pipeline.retrieve("q")] == ["2e-10"]
-    assert [d.id for d, _ in await pipeline.aretrieve("q")] == ["2e-10"]
-    assert [d.id for d in pipeline.as_retriever().invoke("q")] == ["2e-10"]
+    kind = {"search_type": "similarity"}
+    assert [d.id for d, _ in pipeline.retrieve("q", **kind)] == ["2e-10"]
+    assert [d.id for d, _ in await pipeline.aretrieve("q", **kind)] == ["2e-10"]
+    assert [d.id for d in pipeline.as_retriever(**kind).invoke("q")] == ["2e-10"]
+    assert [d.id for d in pipeline.as_retriever().invoke("q", **kind)] == ["2e-10"]
 
 
 @pytest.mark.parametrize("kind", ["hybird", "", 5])

@@ -398,9 +398,9 @@ def test_fetch_k_defaults_to_20():
 
 
 async def test_unknown_search_types(store):
-    with pytest.raises(ValueError, match="search_type of nearest not allowed"):
+    with pytest.raises(InvalidInputError, match=r"search_type is one of.*'nearest'"):
         store.search("q", "nearest")
-    with pytest.raises(ValueError, match="search_type of nearest not allowed"):
+    with pytest.raises(InvalidInputError, match=r"search_type is one of.*'nearest'"):
         await store.asearch("q", "nearest")
     with pytest.raises(ValueError, match="search_type of nearest not allowed"):
         store.as_retriever(search_type="nearest")

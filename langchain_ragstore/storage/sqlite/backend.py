@@ -64,6 +64,7 @@ class SQLiteBackend:
     ) -> None:
         self._clock = clock
         self._database = opened(path, read_only=read_only)
+        self._means: dict[int, tuple[tuple[int, int], Vector]] = {}
         self._resident = Resident(followed)
         self._lexicons = Resident(lexicon.followed)
         self._database.on_fork(self._resident.after_fork)
@@ -270,6 +271,26 @@ class SQLiteBackend:
                 connection, collection, vector, k, where, vectors
             )
         )
+
+    def mean(self, collection: str) -> Vector | None:
+        """See `Backend.mean`."""
+        return self._searching(lambda connection: self._mean(connection, collection))
+
+    def _mean(self, connection: sqlite3.Connection, collection: str) -> Vector | None:
+        state = steps.state(connection, collection)
+        if state is None or not state.dimension:
+            return None
+        snapshot = self._resident.snapshot(connection, state)
+        present = snapshot.present(self._clock(), None)
+        count = int(np.count_nonzero(present))
+        if not count:
+            return None
+        known = self._means.get(state.collection)
+        if known is None or known[0] != (snapshot.generation, count):
+            mean = present.astype(np.float32) @ snapshot.matrix / np.float32(count)
+            known = (snapshot.generation, count), mean
+            self._means[state.collection] = known
+        return known[1].copy()
 
     def _searching(self, search: Callable[[sqlite3.Connection], T]) -> T:
         """Run a search in a transaction that is no older than the copies in memory."""
