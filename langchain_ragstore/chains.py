@@ -30,9 +30,14 @@ def answering(
         retriever: Question to documents.
         llm: A chat model or a language model.
         prompt: With `{context}` and `{question}`; None for a short one.
+
+    Raises:
+        InvalidInputError: The prompt lacks one of them.
     """
     if isinstance(prompt, str):
         prompt = ChatPromptTemplate.from_template(prompt)
+    if prompt is not None:
+        _check(prompt)
     filled = RunnableLambda(_prompt_input) | (prompt or _default_prompt())
     documents = itemgetter("question") | retriever
     return (
@@ -40,6 +45,16 @@ def answering(
         | RunnablePassthrough.assign(context=documents)
         | RunnablePassthrough.assign(answer=filled | llm | StrOutputParser())
     ).pick(["question", "context", "answer"])
+
+
+def _check(prompt: BasePromptTemplate[Any]) -> None:
+    """Refuse a prompt that would not show the model what was asked and found."""
+    absent = [key for key in ("question", "context") if key not in prompt.input_variables]
+    if absent:
+        raise InvalidInputError(
+            f"the prompt has no {{{absent[0]}}}; it needs {{question}} and {{context}}, "
+            f"and has {sorted(prompt.input_variables)}"
+        )
 
 
 def _default_prompt() -> BasePromptTemplate[Any]:

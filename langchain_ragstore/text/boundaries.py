@@ -107,16 +107,18 @@ class Listed:
 class _Scanned:
     """Breaks that are searched for where they are asked for.
 
-    `find` yields matches within a stretch; a break is at the `side` of each.
+    `find` yields matches within a stretch; a break is at the `side` of each. No match is
+    longer than `around`, runs aside.
     """
 
     text: str
     find: Callable[[str, int, int], Iterator[re.Match[str]]]
     side: Callable[[re.Match[str]], int]
+    around: int = _LOOK_AROUND
 
     def _within(self, start: int, end: int) -> list[int]:
         # More is shown than asked for, so that what reaches across an end is seen whole.
-        found = self.find(self.text, max(0, start - _LOOK_AROUND), end + _LOOK_AROUND)
+        found = self.find(self.text, max(0, start - self.around), end + self.around)
         return [place for place in map(self.side, found) if start < place <= end]
 
     def _is_sound(self, place: int, border: int) -> bool:
@@ -177,7 +179,7 @@ _SENTENCE: Final = (
 )
 
 _find_paragraphs = re.compile(f"{_NEWLINE}(?:{_BLANK}*+{_NEWLINE})++|\u2029").finditer
-_find_plain_paragraphs = re.compile(r"\n(?:[^\S\n]*+\n)++").finditer
+_find_plain_paragraphs = re.compile(f"\n(?:{_BLANK}*+\n)++").finditer
 _find_lines = re.compile(_NEWLINE).finditer
 
 _scan_natural: Final = tuple(
@@ -206,9 +208,10 @@ def separated(separators: Sequence[str], *, end: bool) -> Classes:
     parts = [re.escape(part) for part in separators if part]
     finds = [re.compile(f"(?<!{part})(?:{part})++").finditer for part in parts]
     side = _END if end else _START
+    around = max(_LOOK_AROUND, *map(len, separators)) if separators else _LOOK_AROUND
 
     def classes(text: str) -> tuple[Breaks, ...]:
-        return tuple(_Scanned(text, find, side) for find in finds)
+        return tuple(_Scanned(text, find, side, around) for find in finds)
 
     return classes
 

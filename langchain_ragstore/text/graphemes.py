@@ -20,11 +20,6 @@ _JOINABLE: Final = re.compile(
 )
 
 
-def is_simple(text: str) -> bool:
-    """Whether every code point of a text is surely a cluster of its own."""
-    return _JOINABLE.search(text) is None
-
-
 def floor(text: str, place: int, lowest: int) -> int:
     """The last cluster border at or before a position.
 
@@ -97,4 +92,5 @@ def _clusters() -> Any:
 
     # Flags by pairs: to decide on one, the matcher's own rule counts all before it.
     flags = r"[\U0001F1E6-\U0001F1FF]{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*"
-    return regex.compile(rf"{flags}|\X")
+    pair = "[\ud800-\udbff][\udc00-\udfff]"  # of surrogates: one character in UTF-16
+    return regex.compile(rf"{pair}|{flags}|\X")

@@ -12,16 +12,23 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final, Literal, NamedTuple
 
-_match_fence: Final = re.compile(r"[ \t]*(?P<mark>`{3,}(?=[^`]*$)|~{3,})").match
+_find_lines: Final = re.compile(r"[^\r\n]*+(?:\r\n?+|\n)|[^\r\n]++").findall
+
+# Of lines without the white space at their ends.
+_match_fence: Final = re.compile(r"[ \t]*+(?P<mark>`{3,}+(?=[^`]*+$)|~{3,}+)").match
 _match_heading: Final = re.compile(
-    r" {0,3}(?P<level>#{1,6})(?:[ \t]+(?P<title>.*?))?(?:[ \t]+#+)?\s*$"
+    r" {0,3}+(?P<level>#{1,6}+)(?:[ \t]++(?P<title>.*))?+$"
 ).match
-_match_underline: Final = re.compile(r" {0,3}(?P<mark>=+|-+)\s*$").match
-_match_rule: Final = re.compile(r" {0,3}---\s*$").match
+_match_underline: Final = re.compile(r" {0,3}+(?P<mark>=++|-++)$").match
 _match_columns: Final = re.compile(
-    r"[ \t]*\|?([ \t]*:?-+:?[ \t]*\|)*[ \t]*:?-*:?\s*$"
+    r"[ \t]*+\|?(?=.*-)(?:[ \t]*+:?-++:?[ \t]*+\|)*+[ \t]*+(?::?-++:?)?+$"
 ).match
 _match_pipe: Final = re.compile(r"\\.|\|").finditer
+_match_key: Final = re.compile(r"[\w-]++[ \t]*+:").match
+_match_other: Final = re.compile(
+    r" {4}|\t| {0,3}+(?:>|[-*+](?:\s|$)|\d{1,9}+[.)](?:\s|$))"
+).match
+"""Indented code, quotes and lists: what begins so is no heading, whatever underlines it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +112,11 @@ def _only_leads_to(text: str, blocks: list[Block], following: Block) -> bool:
 
 
 def split_blocks(text: str) -> list[Block]:
-    """The blocks of a text, in order; each begins where the one before it ends."""
-    lines = text.splitlines(keepends=True)
+    """The blocks of a text, in order; each begins where the one before it ends.
+
+    Fences may be indented by more than CommonMark allows, as they are inside lists.
+    """
+    lines = _find_lines(text)
     starts = list(accumulate(map(len, lines), initial=0))
     found: list[Block] = []
     at = 0
@@ -149,19 +159,32 @@ class _Lines(NamedTuple):
 
 def _structures(lines: list[str]) -> Iterator[_Lines]:
     """The blocks of a text that are not plain."""
-    at = _front_matter_end(lines)
-    while at < len(lines):
-        block = _fence(lines, at) or _heading(lines, at) or _table(lines, at)
+    bare = [line.rstrip() for line in lines]
+    at = _front_matter_end(bare)
+    paragraph = at  # where the lines before `at` that may be a heading begin
+    while at < len(bare):
+        block = (
+            _fence(bare, at)
+            or _heading(bare, at)
+            or _underlined(bare, paragraph, at)
+            or _table(bare, at)
+        )
         if block:
             yield block
-        at = block.last if block else at + 1
+            at = paragraph = block.last
+            continue
+        if not bare[at]:
+            paragraph = at + 1
+        elif at == paragraph and _match_other(bare[at]):
+            paragraph = len(bare)  # none before the next blank line
+        at += 1
 
 
 def _front_matter_end(lines: list[str]) -> int:
     """Where the metadata in front of a text ends, whose last line is no underline."""
-    if lines and _match_rule(lines[0]):
+    if len(lines) > 1 and lines[0] == "---" and _match_key(lines[1]):
         for at, line in enumerate(lines[1:], 1):
-            if _match_rule(line):
+            if line == "---":
                 return at + 1
     return 0
 
@@ -178,18 +201,24 @@ def _fence(lines: list[str], first: int) -> _Lines | None:
     return _Lines("fence", first, len(lines))
 
 
-def _heading(lines: list[str], first: int) -> _Lines | None:
-    heading = _match_heading(lines[first])
-    if heading:
-        title = (heading["title"] or "").strip()
-        return _Lines("heading", first, first + 1, len(heading["level"]), title)
-    title = lines[first].strip()
-    if title and first + 1 < len(lines) and not (first and lines[first - 1].strip()):
-        underline = _match_underline(lines[first + 1])
-        if underline and not _match_underline(lines[first]):
-            level = 1 if underline["mark"][0] == "=" else 2
-            return _Lines("heading", first, first + 2, level, title)
-    return None
+def _heading(lines: list[str], at: int) -> _Lines | None:
+    heading = _match_heading(lines[at])
+    if not heading:
+        return None
+    title = heading["title"] or ""
+    bare = title.rstrip("#")
+    if not bare or bare[-1] in " \t":
+        title = bare
+    return _Lines("heading", at, at + 1, len(heading["level"]), title.strip())
+
+
+def _underlined(lines: list[str], first: int, at: int) -> _Lines | None:
+    """A paragraph that the line at `at` makes a heading; `first` is where it begins."""
+    underline = _match_underline(lines[at]) if first < at else None
+    if not underline:
+        return None
+    title = " ".join(line.strip() for line in lines[first:at])
+    return _Lines("heading", first, at + 1, 1 if underline["mark"][0] == "=" else 2, title)
 
 
 def _table(lines: list[str], first: int) -> _Lines | None:

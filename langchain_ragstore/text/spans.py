@@ -82,7 +82,7 @@ class _Cutter:
     def __iter__(self) -> Iterator[tuple[int, int]]:
         start, end, needed = self._skip(0), 0, 0
         while start < len(self.text):
-            cut = self._cut(start, end, needed)
+            cut = self._cut(start, self._skip(end), needed)
             end = self._visible(start, cut.place)
             yield start, end
             if cut.place == len(self.text):
@@ -162,7 +162,7 @@ class _Cutter:
         return self._cut_at(place)
 
     def _cut_at(self, place: int) -> _Cut:
-        return _Cut(place, self._next_unit(place), len(self.classes))
+        return _Cut(place, self._next_unit(self._skip(place)), len(self.classes))
 
     def _units(self, place: int) -> Iterator[tuple[int, int]]:
         """What a cut at a position would tear; one that is longer than fits may be more."""

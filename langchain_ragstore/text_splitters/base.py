@@ -6,14 +6,32 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
 from typing_extensions import override
 
+from langchain_ragstore.config import LEAST_TOKENS
+from langchain_ragstore.documents import to_count
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.text import boundaries
+
+_PLAIN: Final = (str, int, float, bytes, type(None))
+"""Values that chunks may share, since nobody can change them."""
+
+
+def check_tokens(size: int) -> None:
+    """Refuse a chunk size in tokens that one character can exceed.
+
+    Raises:
+        InvalidInputError: It is below 4.
+    """
+    if 0 < size < LEAST_TOKENS:
+        raise InvalidInputError(
+            f"a chunk must be allowed {LEAST_TOKENS} tokens, since one character can "
+            f"need as many; got {size}"
+        )
 
 
 class Options(TypedDict, total=False):
@@ -60,6 +78,8 @@ class SpanTextSplitter(TextSplitter):
         strip_whitespace: bool = True,
         length_function: Callable[[str], int] = len,
     ) -> None:
+        chunk_size = to_count("chunk_size", chunk_size)
+        chunk_overlap = to_count("chunk_overlap", chunk_overlap)
         if chunk_size <= 0 or chunk_overlap < 0 or chunk_overlap >= chunk_size:
             raise InvalidInputError(
                 "chunk_size must be greater than chunk_overlap, which must not be "
@@ -147,7 +167,7 @@ class SpanTextSplitter(TextSplitter):
         base = {**self._defaults(text), **metadata}
         if source_id:
             base["source_id"] = source_id
-        nested = any(isinstance(value, (list, dict, set)) for value in metadata.values())
+        nested = not all(isinstance(value, _PLAIN) for value in metadata.values())
         chunks = []
         for index, chunk in enumerate(found):
             own = copy.deepcopy(base) if nested else base.copy()

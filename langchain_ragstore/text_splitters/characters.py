@@ -36,7 +36,6 @@ class CJKRecursiveTextSplitter(SpanTextSplitter):
         add_start_index: Whether chunks carry `start_index`.
         strip_whitespace: Whether white space at the ends of chunks is dropped.
         length_function: Another measure of a chunk's size than `len`.
-        **unknown: None is read; `TypeError`.
 
     Raises:
         InvalidInputError: Sizes that contradict each other, or `keep_separator=False`,
@@ -66,7 +65,7 @@ class CJKRecursiveTextSplitter(SpanTextSplitter):
         length_function: Callable[[str], int] = len,
     ) -> None:
         if chunk_overlap is None:
-            chunk_overlap = min(DEFAULT_CHUNK_OVERLAP, chunk_size // 5)
+            chunk_overlap = min(DEFAULT_CHUNK_OVERLAP, int(chunk_size) // 5)
         super().__init__(
             chunk_size,
             chunk_overlap,

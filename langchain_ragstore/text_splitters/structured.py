@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, Unpack
 
 from typing_extensions import override
@@ -11,6 +12,7 @@ from langchain_ragstore.config import (
     DEFAULT_CHUNK_OVERLAP,
     DEFAULT_CHUNK_SIZE,
     DEFAULT_OVERLAP_RATIO,
+    LEAST_TOKENS,
 )
 from langchain_ragstore.text.boundaries import Breaks, Listed
 from langchain_ragstore.text.markdown import Block, Section, sections
@@ -18,7 +20,12 @@ from langchain_ragstore.text.measures import Characters, Measure
 from langchain_ragstore.text.spans import spans
 from langchain_ragstore.text.token_measure import TokenMeasure
 from langchain_ragstore.text.tokenizer import Tokens, count_tokens, load_encoding
-from langchain_ragstore.text_splitters.base import Chunk, Options, SpanTextSplitter
+from langchain_ragstore.text_splitters.base import (
+    Chunk,
+    Options,
+    SpanTextSplitter,
+    check_tokens,
+)
 
 _MOST_OF_LEAD: Final = 0.5
 """Part of a chunk that a table's header may take to be repeated, so that rows have room."""
@@ -73,6 +80,8 @@ class StructuredTextSplitter(SpanTextSplitter):
         allow_download: bool = False,
         **options: Unpack[Options],
     ) -> None:
+        if encoding is not None:
+            check_tokens(chunk_size)
         if chunk_overlap is None:
             chunk_overlap = (
                 min(DEFAULT_CHUNK_OVERLAP, chunk_size // 5)
@@ -170,14 +179,30 @@ class StructuredTextSplitter(SpanTextSplitter):
 
     def _table(self, text: str, begin: int, table: Block) -> Iterator[tuple[int, int, str]]:
         """Chunks of a table; the first one is the source's own from `begin` on."""
-        header = text[table.start : table.header_end]
+        least = 1 if self._encoding is None else LEAST_TOKENS
         room = self._chunk_size - self.measure(text[begin : table.header_end])
+        while room >= least:
+            chunks = list(self._rows(text, begin, table, room))
+            excess = max(
+                self.measure(prefix + text[start:end]) - self._chunk_size
+                for start, end, prefix in chunks
+            )
+            if excess <= 0:
+                yield from chunks
+                return
+            # An indent before the first row, or tokens, which do not add up.
+            room -= excess
+        yield from self._plain(text, [replace(table, start=begin)])
+
+    def _rows(
+        self, text: str, begin: int, table: Block, room: int
+    ) -> Iterator[tuple[int, int, str]]:
         rows = text[table.header_end : table.end]
         prefix = ""
         for first, last in self._spans(rows, Listed([]), room):
             start = table.header_end + first if prefix else begin
             yield start, table.header_end + last, prefix
-            prefix = header
+            prefix = text[table.start : table.header_end]
 
     def _spans(self, text: str, borders: Breaks, size: int) -> list[tuple[int, int]]:
         def classes(text: str) -> tuple[Breaks, ...]:

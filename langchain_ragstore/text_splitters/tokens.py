@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Self, Unpack
 
 from typing_extensions import override
 
@@ -17,7 +17,7 @@ from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.text.spans import spans
 from langchain_ragstore.text.token_measure import TokenMeasure
 from langchain_ragstore.text.tokenizer import Tokens, count_tokens, load_encoding
-from langchain_ragstore.text_splitters.base import Options, SpanTextSplitter
+from langchain_ragstore.text_splitters.base import Options, SpanTextSplitter, check_tokens
 
 
 class TokenAwareTextSplitter(SpanTextSplitter):
@@ -91,11 +91,7 @@ class TokenAwareTextSplitter(SpanTextSplitter):
                 )
             if chunk_overlap is None:
                 chunk_overlap = int(chunk_size * DEFAULT_OVERLAP_RATIO)
-        if 0 < chunk_size < LEAST_TOKENS:
-            raise InvalidInputError(
-                f"a chunk must be allowed {LEAST_TOKENS} tokens, since one character can "
-                f"need as many; got {chunk_size}"
-            )
+        check_tokens(chunk_size)
         super().__init__(
             chunk_size,
             chunk_overlap,
@@ -103,6 +99,32 @@ class TokenAwareTextSplitter(SpanTextSplitter):
             **options,
         )
         self._encoding = load_encoding(encoding, allow_download=allow_download)
+
+    @classmethod
+    @override
+    def from_tiktoken_encoder(cls, *args: Any, **kwargs: Any) -> Self:
+        """Refused: this splitter counts tokens by itself.
+
+        Raises:
+            InvalidInputError: Always; it names what to write.
+        """
+        raise InvalidInputError(
+            f"{cls.__name__} counts tokens by itself: {cls.__name__}(chunk_size=..., "
+            "encoding='cl100k_base')"
+        )
+
+    @classmethod
+    @override
+    def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:
+        """Refused: this splitter counts tokens of OpenAI's encodings alone.
+
+        Raises:
+            InvalidInputError: Always; it names what to use.
+        """
+        raise InvalidInputError(
+            f"{cls.__name__} counts tokens of OpenAI's encodings; use "
+            "CJKRecursiveTextSplitter.from_huggingface_tokenizer(...)"
+        )
 
     def count_tokens(self, text: str) -> int:
         """The number of a text's tokens, whatever it holds."""

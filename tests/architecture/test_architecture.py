@@ -228,7 +228,7 @@ ALLOWED = {
     "text_splitters": {
         *(f"text_splitters.{name}" for name in ("characters", "structured", "tokens")),
     },
-    "text_splitters.base": {"errors", "text.boundaries"},
+    "text_splitters.base": {"config", "documents", "errors", "text.boundaries"},
     "text_splitters.characters": {
         *("config", "text.measures", "text.spans", "text_splitters.base"),
     },

@@ -272,6 +272,15 @@ def test_what_the_model_is_shown():
     own = pipeline.as_chain(RunnableLambda(model), "Use {context} for {question}")
     own.invoke("tea?")
     assert seen[1].to_string() == "Human: Use [1] tea.md\nTea is hot. for tea?"
-    template = ChatPromptTemplate.from_template("{question}!")
+    template = ChatPromptTemplate.from_template("{question}! {context}")
     pipeline.as_chain(RunnableLambda(model), template).invoke("tea?")
-    assert seen[2].to_string() == "Human: tea?!"
+    assert seen[2].to_string() == "Human: tea?! [1] tea.md\nTea is hot."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "absent"), [("no placeholders", "question"), ("{question}?", "context")]
+)
+def test_a_prompt_shows_what_was_asked_and_found(prompt, absent):
+    pipeline = RagPipeline(HashingEmbeddings(8))
+    with pytest.raises(InvalidInputError, match=f"no {{{absent}}}"):
+        pipeline.as_chain(FakeListChatModel(responses=["x"]), prompt)

@@ -1,5 +1,7 @@
 """Chunks that keep to the structure of Markdown, by example."""
 
+import time
+
 import pytest
 from langchain_core.documents import Document
 
@@ -29,7 +31,17 @@ TABLE = "| tea | °C |\n|---|---|\n| green | 80 |\n| black | 100 |\n| white | 75
         ("####### seven", []),
         ("A\n=", [(1, "A")]),
         ("A\n---\n", [(2, "A")]),
-        ("one\ntwo\n---", []),  # a rule, or two lines of one paragraph
+        ("one\ntwo\n---", [(2, "one two")]),
+        ("- foo\n---\nbar", []),
+        ("- foo\nbar\n---", []),
+        ("1. foo\n===", []),
+        ("> quote\n---", []),
+        ("    code\n---", []),
+        ("# A\nB\n===\n", [(1, "A"), (1, "B")]),
+        ("---\n\n# A\nx\n\n---\n\n# B", [(1, "A"), (1, "B")]),
+        ("# A #b", [(1, "A #b")]),
+        ("# A\\#", [(1, "A\\#")]),
+        ("```\n\f# A\x1c# B\u2028# C\n```\n# D", [(1, "D")]),
         ("\n---\n", []),
         ("---\ntitle: x\n---\n# A", [(1, "A")]),
         ("---\nno end", []),
@@ -61,6 +73,8 @@ def test_headings(text, headings):
         ("a\n---\nb", 0),
         ("| a |\n| - x |\n", 0),
         ("| a |", 0),
+        ("| x\n|:\n", 0),  # no dash
+        ("|\n|\n", 0),
     ],
 )
 def test_tables(text, rows):
@@ -204,10 +218,35 @@ def test_split_text_and_documents_agree():
     assert splitter.split_text("") == splitter.split_text(" \n") == []
 
 
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("| a |\n|---|\n     | 1 |\n     | 2 |\n     | 3 |\n", 28),
+        ("- item\n\n  | a | b |\n  |---|---|\n" + "  | 1 | 2 |\n" * 9, 40),
+    ],
+)
+def test_indented_rows_count(text, size):
+    for strip in (True, False):
+        chunks = split(text, size, strip_whitespace=strip)
+        assert max(len(chunk.page_content) for chunk in chunks) <= size
+
+
+@pytest.mark.parametrize(
+    "text", ["a|b\n{}x|y", "# a{}x", "- {}", "|{}", "```{}x`", "a\n-{}x"]
+)
+def test_long_lines_take_linear_time(text):
+    started = time.perf_counter()
+    for filler in (" ", "#", "- ", "|", "-|", "`", "\\|"):
+        split_blocks(text.format(filler * 100_000))
+    assert time.perf_counter() - started < 10
+
+
 def test_what_contradicts_itself_is_refused():
     with pytest.raises(InvalidInputError, match="chunk_overlap=8"):
         StructuredTextSplitter(8, 8)
     with pytest.raises(InvalidInputError, match="cl100k_base"):
         StructuredTextSplitter(8, encoding="cl100k")
+    with pytest.raises(InvalidInputError, match="allowed 4 tokens"):
+        StructuredTextSplitter(3, 0, encoding="cl100k_base")
     with pytest.raises(TypeError, match="chunk_sise"):
         StructuredTextSplitter(chunk_sise=8)

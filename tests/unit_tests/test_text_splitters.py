@@ -127,6 +127,45 @@ def test_conjuncts_that_fit_are_not_cut():
     assert splitter.split_spans("क्षक्ष") == [(0, 3), (3, 6)]
 
 
+def test_pairs_of_surrogates_are_characters():
+    splitter = CJKRecursiveTextSplitter(3, 0)
+    assert splitter.split_text("\ud83d\ude00" * 3) == ["\ud83d\ude00"] * 3
+
+
+def test_no_chunk_lies_inside_the_one_before():
+    splitter = CJKRecursiveTextSplitter(5, 2, separators=["\n\n", "。", " "])
+    spans = splitter.split_spans("     b猫\nbb。。ab\nb猫 \n")
+    assert spans == [(5, 7), (6, 10), (8, 12), (12, 17)]
+
+
+def test_long_separators_are_found_wherever_a_chunk_ends():
+    mark = "<!-- chunk boundary -->"
+    for before in range(50, 81):
+        splitter = CJKRecursiveTextSplitter(
+            80, 0, separators=[mark], keep_separator="start"
+        )
+        assert splitter.split_text("a" * before + mark + "b" * 50) == [
+            "a" * before,
+            mark + "b" * 50,
+        ]
+
+
+def test_no_break_spaces_end_no_paragraph_whatever_else_the_text_holds():
+    text = "a\n\u00a0\nb"
+    for more in ("", "\u2028"):
+        splitter = CJKRecursiveTextSplitter(4, 0, strip_whitespace=False)
+        assert splitter.split_text(text + more)[0] == "a\n\u00a0\n"
+
+
+def test_metadata_are_each_chunks_own():
+    document = Document("one two", metadata={"t": ([1],), "d": {"k": [1]}})
+    first, second = CJKRecursiveTextSplitter(3, 0).split_documents([document])
+    first.metadata["t"][0].append(2)
+    first.metadata["d"]["k"].append(2)
+    assert second.metadata["t"] == document.metadata["t"] == ([1],)
+    assert second.metadata["d"] == document.metadata["d"] == {"k": [1]}
+
+
 def test_texts_of_white_space():
     splitter = CJKRecursiveTextSplitter(3, 0, strip_whitespace=False)
     assert splitter.split_text(" \n\n  \n") == [" \n\n", "  \n"]
@@ -206,6 +245,8 @@ def test_own_separators():
         ((-1, 0), {}, "chunk_size=-1"),
         ((4, 4), {}, "chunk_overlap=4"),  # litellm #38980
         ((4, -1), {}, "chunk_overlap=-1"),
+        ((10.5, 0), {}, "chunk_size.*10.5"),
+        ((10, "2"), {}, "chunk_overlap.*'2'"),
         ((10, 0), {"keep_separator": False}, "keep_separator=False"),
         ((10, 0), {"separators": "。"}, "list of strings"),
         ((10, 0), {"separators": [1]}, "list of strings"),

@@ -95,6 +95,15 @@ def test_unknown_keywords_are_refused():
         TokenAwareTextSplitter(chunk_sise=8)
 
 
+def test_what_counts_otherwise_is_refused():
+    with pytest.raises(InvalidInputError, match=r"encoding='cl100k_base'"):
+        TokenAwareTextSplitter.from_tiktoken_encoder("gpt2")
+    with pytest.raises(InvalidInputError, match=r"CJKRecursiveTextSplitter\.from_hugg"):
+        TokenAwareTextSplitter.from_huggingface_tokenizer(None)
+    with pytest.raises(TypeError, match="length_function"):
+        TokenAwareTextSplitter(length_function=len)
+
+
 def test_documents():
     splitter = TokenAwareTextSplitter(chunk_size=4, chunk_overlap=0)
     assert isinstance(splitter, TextSplitter)
