@@ -4,6 +4,9 @@
 2. Questions in English, Chinese and Japanese are answered from it.
 3. A new process opens the file and gives the same answers.
 4. The same with the smallest possible model, for reading the numbers by hand.
+
+With the extra `local`, a model that knows meaning answers, across languages, too; without
+it one that matches words and characters. The first line says which.
 """
 
 from __future__ import annotations
@@ -15,10 +18,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 
 from langchain_ragstore import (
     CJKRecursiveTextSplitter,
     HashingEmbeddings,
+    LocalEmbeddings,
+    MissingExtraError,
     MockEmbeddings,
     RagPipeline,
     SQLiteVectorStore,
@@ -49,10 +55,18 @@ def documents() -> Iterator[Document]:
             )
 
 
+def best_model() -> Embeddings:
+    """The best model that is installed."""
+    try:
+        return LocalEmbeddings()
+    except MissingExtraError:
+        return HashingEmbeddings()
+
+
 def opened(path: str) -> RagPipeline:
     """The pipeline over a file."""
     return RagPipeline(
-        store=SQLiteVectorStore(HashingEmbeddings(), path),
+        store=SQLiteVectorStore(best_model(), path),
         splitter=CJKRecursiveTextSplitter(chunk_size=300, chunk_overlap=45),
     )
 
@@ -71,6 +85,7 @@ def answers(pipeline: RagPipeline) -> str:
 def first_half(path: str) -> str:
     """Ingest the documents, show the chunks, and answer."""
     pipeline = opened(path)
+    print(f"model         {best_model()}")
     report = pipeline.ingest(documents())
     print(f"ingested      {report}")
     print(f"once more     {pipeline.ingest(documents())}\n")

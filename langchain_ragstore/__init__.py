@@ -2,6 +2,7 @@
 
 from langchain_ragstore.documents import Timestamps, make_document
 from langchain_ragstore.embeddings.hashing import HashingEmbeddings
+from langchain_ragstore.embeddings.local import LocalEmbeddings
 from langchain_ragstore.embeddings.mock import MockEmbeddings
 from langchain_ragstore.errors import (
     CorruptStoreError,
@@ -41,6 +42,7 @@ __all__ = [
     "HashingEmbeddings",
     "IngestReport",
     "InvalidInputError",
+    "LocalEmbeddings",
     "MissingExtraError",
     "MockEmbeddings",
     "PathReport",

