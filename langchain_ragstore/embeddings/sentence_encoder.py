@@ -55,7 +55,9 @@ def require() -> None:
 
 
 class SentenceEncoder:
-    """The loaded model; threads may share it, since nothing in it changes.
+    """The loaded model; threads may share it.
+
+    Nothing in it changes but a cache whose entries have only one possible value each.
 
     Raises:
         MissingExtraError: The distribution is not installed, or in another version.
