@@ -19,6 +19,7 @@ from langchain_ragstore.errors import (
     StoreLockedError,
     UnsupportedSQLiteError,
 )
+from langchain_ragstore.evaluation import evaluate
 from langchain_ragstore.indexing import SQLiteRecordManager
 from langchain_ragstore.ingestion import IngestReport
 from langchain_ragstore.notebook import show_chunks
@@ -61,6 +62,7 @@ __all__ = [
     "Timestamps",
     "TokenAwareTextSplitter",
     "UnsupportedSQLiteError",
+    "evaluate",
     "make_document",
     "show_chunks",
 ]

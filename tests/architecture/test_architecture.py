@@ -44,6 +44,7 @@ LAYERS = {
     "search_request": 5,
     "structured_query": 5,
     "text_search": 5,
+    "evaluation": 5,
     "text_splitters": 5,
     "ingestion": 5,
     "chains": 6,
@@ -69,8 +70,9 @@ SQLITE = "storage.sqlite"
 ALLOWED = {
     "__init__": {
         *("documents", "errors", "embeddings.hashing", "embeddings.local"),
-        *("embeddings.mock", "indexing", "ingestion", "notebook", "path_report"),
-        *("pipeline", "stores", "structured_query", "text_splitters", "vectorstores"),
+        *("embeddings.mock", "evaluation", "indexing", "ingestion", "notebook"),
+        *("path_report", "pipeline", "stores", "structured_query", "text_splitters"),
+        "vectorstores",
     },
     "chains": {"errors"},
     "config": set(),
@@ -93,6 +95,18 @@ ALLOWED = {
     "embeddings.mock": {"errors", "model"},
     "embeddings.sentence_encoder": {"errors", "model"},
     "errors": set(),
+    "evaluation": {f"evaluation.{name}" for name in ("comparison", "results", "run")},
+    "evaluation.comparison": {
+        *("config", "errors"),
+        *(f"evaluation.{name}" for name in ("judgements", "metrics", "results")),
+    },
+    "evaluation.judgements": {"config", "errors"},
+    "evaluation.metrics": set(),
+    "evaluation.results": {"evaluation.metrics"},
+    "evaluation.run": {
+        *("config", "errors"),
+        *(f"evaluation.{name}" for name in ("judgements", "metrics", "results")),
+    },
     "filters": {"errors", "metadata"},
     "file_ledger": {"config", "errors", "vectorstores"},
     "folders": {

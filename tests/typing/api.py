@@ -20,9 +20,11 @@ from langchain_ragstore import (
     SQLiteRecordManager,
     SQLiteVectorStore,
     Timestamps,
+    evaluate,
     make_document,
     show_chunks,
 )
+from langchain_ragstore.evaluation import Comparison, Evaluation, compare
 from langchain_ragstore.notebook import ChunkComparison, ChunkView
 
 embedding: Embeddings = HashingEmbeddings(dim=256)
@@ -72,3 +74,10 @@ with SQLiteVectorStore(embedding) as opened:
 drawn: ChunkView = show_chunks(CJKRecursiveTextSplitter(), "text", max_chars=100)
 sizes: tuple[int, ...] = drawn.sizes
 compared: ChunkComparison = show_chunks({"a": CJKRecursiveTextSplitter(200)}, "text")
+
+judged: Evaluation = evaluate(retriever, {"q": "a"}, k=10, id_key="source_id")
+graded: Evaluation = evaluate(
+    ours.similarity_search_with_score, [{"text": "q", "relevant": {"a": 2, "b": 0.5}}]
+)
+ndcg: float = judged.mean["ndcg@10"]
+gain: Comparison = compare(judged, evaluate(pipeline.retrieve, {"q": ["a"]}), metric="mrr")
