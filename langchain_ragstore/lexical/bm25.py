@@ -111,16 +111,20 @@ def factor(weight: float, idf: float) -> float:
 
 
 def contributions(
-    limit: float, frequencies: NDArray[np.float64], norm: NDArray[np.float64]
+    limit: float, frequencies: NDArray[np.integer], norm: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """What one term adds to the score of each row.
 
     Args:
         limit: The term's `factor`.
         frequencies: How often each row holds it.
-        norm: The row's `norms`.
+        norm: The row's `norms`; overwritten.
     """
-    return limit * frequencies / (frequencies + norm)
+    result = frequencies.astype(np.float64)
+    norm += result
+    result *= limit
+    result /= norm
+    return result
 
 
 def top(scores: NDArray[np.float64], k: int) -> NDArray[np.intp]:

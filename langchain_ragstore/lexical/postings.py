@@ -1,10 +1,10 @@
 """Posting lists as bytes: which rows hold a term, and how often.
 
-Lists stand in blocks, in the order of their terms' numbers. A block holds columns (the
-terms, how many rows each has, its first row, how its list is written) and then the lists:
-the differences between rows in the smallest of one, two and four bytes, then, unless all
-are 1, the frequencies in a byte each. Frequencies above 255 are written as 255; BM25 has
-reached 99.5 % of its limit there.
+Lists stand in blocks, in the order of their terms' numbers. A block begins with columns:
+the terms, how each list is written, how many rows it has, its first row, where it is. A
+list is the differences between rows in the smallest of one, two and four bytes, and then,
+unless all are 1, the frequencies in a byte each. Frequencies above 255 are written as
+255; BM25 has reached 99.5 % of its limit there.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ Keys = NDArray[np.uint64]
 Frequencies = NDArray[np.uint8]
 
 _WIDTHS: Final = (1, 2, 4)
+_TYPES: Final = {width: np.dtype(f"<u{width}") for width in _WIDTHS}
 _FREQUENT: Final = 8
 """Flag beside the width in a list's code: the frequencies are written out."""
 
 _HEADER: Final = 4
-_TERM_BYTES: Final = 13
+_TERM_BYTES: Final = 15
 """Bytes of a term in a block's columns, about."""
 
 
@@ -158,9 +159,17 @@ def packed(values: Rows) -> bytes:
 
 def unpacked(data: bytes, count: int, offset: int = 0) -> tuple[Rows, int]:
     """What `packed` wrote at an offset, and the offset after it."""
+    values, offset = _column(data, count, offset)
+    return values.astype(np.int64), offset
+
+
+def _column(
+    data: bytes, count: int, offset: int
+) -> tuple[NDArray[np.unsignedinteger], int]:
+    """What `packed` wrote as it is, and the offset after it."""
     width = data[offset]
-    values = np.frombuffer(data, f"<u{width}", count, offset + 1)
-    return values.astype(np.int64), offset + 1 + count * width
+    values = np.frombuffer(data, _TYPES[width], count, offset + 1)
+    return values, offset + 1 + count * width
 
 
 def _widths(largest: Rows) -> Rows:
@@ -197,6 +206,7 @@ def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
             codes[chosen].tobytes(),
             packed(counts[chosen]),
             packed(postings.rows[starts[chosen]]),
+            packed((ends - sizes)[chosen] - (ends - sizes)[first]),
             data[ends[first] - sizes[first] : ends[after - 1]],
         ]
         yield int(postings.keys[first]), b"".join(columns)
@@ -261,42 +271,47 @@ class Block:
         terms = int.from_bytes(data[:_HEADER], "little")
         self.keys: Keys = np.frombuffer(data, "<u8", terms, _HEADER)
         offset = _HEADER + 8 * terms
-        codes = np.frombuffer(data, np.uint8, terms, offset)
-        self._counts, offset = unpacked(data, terms, offset + terms)
-        self._firsts, offset = unpacked(data, terms, offset)
-        self._width = (codes % _FREQUENT).astype(np.int64)
-        self._frequent = codes >= _FREQUENT
-        sizes = (self._counts - 1) * self._width + self._counts * self._frequent
-        self._offsets = np.cumsum(sizes) - sizes + offset
+        self._codes = np.frombuffer(data, np.uint8, terms, offset)
+        self._counts, offset = _column(data, terms, offset + terms)
+        self._firsts, offset = _column(data, terms, offset)
+        self._offsets, self._begin = _column(data, terms, offset)
 
-    def find(self, key: int) -> tuple[Rows, Frequencies] | None:
-        """The rows of one term and how often it occurs in each; None for none."""
-        place = int(np.searchsorted(self.keys, np.uint64(key)))
-        if place == len(self.keys) or int(self.keys[place]) != key:
-            return None
-        count, width = int(self._counts[place]), int(self._width[place])
-        offset = int(self._offsets[place])
+    def places(self, keys: Keys) -> list[int]:
+        """Where the lists of some terms are in the block; -1 for those that it lacks."""
+        places = np.searchsorted(self.keys, keys)
+        last = len(self.keys) - 1
+        there = self.keys[np.minimum(places, last)] == keys
+        return np.where(there, places, -1).tolist()  # type: ignore[no-any-return]
+
+    def list_at(self, place: int) -> tuple[Rows, Frequencies]:
+        """The rows of the term at a place, and how often it occurs in each."""
+        count, code = int(self._counts[place]), int(self._codes[place])
+        width = code % _FREQUENT
+        offset = self._begin + int(self._offsets[place])
         rows = np.empty(count, np.int64)
         rows[0] = self._firsts[place]
         if count > 1:
-            rows[1:] = np.frombuffer(self._data, f"<u{width}", count - 1, offset)
+            rows[1:] = np.frombuffer(self._data, _TYPES[width], count - 1, offset)
             np.cumsum(rows, out=rows)
-        if not self._frequent[place]:
+        if code < _FREQUENT:
             return rows, np.ones(count, np.uint8)
         offset += (count - 1) * width
         return rows, np.frombuffer(self._data, np.uint8, count, offset)
 
     def all(self) -> Postings:
         """Every list of the block."""
-        counts, data = self._counts, np.frombuffer(self._data, np.uint8)
+        counts, data = self._counts.astype(np.int64), np.frombuffer(self._data, np.uint8)
+        width = (self._codes % _FREQUENT).astype(np.int64)
+        frequent = self._codes >= _FREQUENT
+        offsets = self._offsets.astype(np.int64) + self._begin
         starts = np.cumsum(counts) - counts
         steps = np.zeros(counts.sum(), np.int64)
-        for at, column, byte in _places(counts, self._width, self._offsets):
+        for at, column, byte in _places(counts, width, offsets):
             steps[column] |= data[at].astype(np.int64) << (8 * byte)
         running = np.cumsum(steps)
-        rows = running + np.repeat(self._firsts - running[starts], counts)
+        rows = running + np.repeat(self._firsts.astype(np.int64) - running[starts], counts)
         often = np.ones(len(rows), np.uint8)
-        at, column = _frequency_places(counts, self._width, self._frequent, self._offsets)
+        at, column = _frequency_places(counts, width, frequent, offsets)
         often[column] = data[at]
         return Postings(self.keys, counts, rows, often)
 

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, parse
-from langchain_ragstore.model import Record
+from langchain_ragstore.model import Record, Terms
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.vectors.arrays import unit_matrix
@@ -32,15 +32,20 @@ def unit(vector):
     return None if vector is None else unit_matrix([vector])[0]
 
 
+words = st.sampled_from(["cat", "dog", "a b", "東", "東京", "京都", "都\ud800", ""])
+counts = st.dictionaries(words, st.sampled_from([1, 1, 2, 300]), max_size=4)
+bags = st.builds(Terms, counts, st.one_of(st.just({}), counts))
+
 records = st.builds(
-    lambda id, text, metadata, vector, expiry: Record(
-        id, text, metadata, unit(vector), expires_at=expiry
+    lambda id, text, metadata, vector, expiry, terms: Record(
+        id, text, metadata, unit(vector), expires_at=expiry, terms=terms
     ),
     ids,
     st.sampled_from(["x", "y\ud800", ""]),
     metadatas,
     st.one_of(vectors, vectors, vectors, wrong_vectors),
     expiries,
+    st.one_of(st.none(), bags, bags, bags),
 )
 batches = st.lists(records, max_size=4, unique_by=lambda record: record.id)
 
@@ -117,6 +122,21 @@ class Engines(RuleBasedStateMachine):
                 ],
             )
 
+    @rule(which=writers, name=collections, query=bags, k=st.integers(0, 6), filter=filters)
+    def lexical(self, which, name, query, k, filter):
+        for where in (EVERYTHING, parse(filter)):
+            self.both(
+                which,
+                lambda engine, where=where: [
+                    (facts(hit.record), hit.score, dict(hit.signals))
+                    for hit in engine.lexical(name, query, k, where=where, vectors=True)
+                ],
+            )
+
+    @rule(which=writers, name=collections)
+    def compact_text(self, which, name):
+        self.engines[which].compact_text(name)
+
     @rule(which=writers, name=collections, chosen=st.lists(ids, max_size=4), filter=filters)
     def get_and_count(self, which, name, chosen, filter):
         where = parse(filter)
@@ -170,6 +190,7 @@ class Engines(RuleBasedStateMachine):
         if not hasattr(self, "engines"):
             return
         query = np.array([1, 0, 0], np.float32)
+        terms = Terms({"cat": 1, "東": 2, "東京": 1}, {"dog": 1, "都\ud800": 1})
         for name in ("one", "two"):
             for which in (0, 1):
                 self.both(
@@ -180,6 +201,15 @@ class Engines(RuleBasedStateMachine):
                     lambda e, n=name: [
                         (h.record.id, h.score) for h in e.dense(n, query, 9)
                     ],
+                )
+                self.both(
+                    which,
+                    lambda e, n=name: [
+                        (h.record.id, h.score) for h in e.lexical(n, terms, 9)
+                    ],
+                )
+                self.both(
+                    which, lambda e, n=name: e.lexical_scores(n, terms, ["a", "b", "x"])
                 )
         for engine in self.engines:
             assert engine.collections() == self.oracle.collections()

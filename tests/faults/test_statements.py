@@ -18,25 +18,35 @@ from langchain_ragstore.errors import (
     StoreLockedError,
 )
 from langchain_ragstore.filters import EVERYTHING, Predicate, parse
-from langchain_ragstore.model import Record
+from langchain_ragstore.model import Record, Terms
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.storage.sqlite.connection import Database
 
 AXES = np.eye(4, dtype=np.float32)
+QUERY = Terms({"w1": 1, "w3": 1, "w10": 1, "w12": 1, "wall": 1}, {"東京": 1})
+
+
+def terms(*numbers):
+    return Terms({f"w{n}": 1 for n in [*numbers, "all"]}, {"東京": 1})
 
 
 def filled(path):
     backend = SQLiteBackend(path)
-    records = [Record(f"r{n}", f"text {n}", {"n": n}, AXES[n % 4]) for n in range(6)]
+    records = [
+        Record(f"r{n}", f"text {n}", {"n": n}, AXES[n % 4], terms=terms(n))
+        for n in range(6)
+    ]
+    for record in records[:3]:  # segments enough for the next write to merge them
+        backend.upsert("c", [record])
     backend.upsert("c", [*records, Record("old", "x", {}, AXES[0], expires_at=1.0)])
     return backend
 
 
 def new_records(_backend=None):
     return [
-        Record("r1", "replaced", {"n": 10}, AXES[3]),
+        Record("r1", "replaced", {"n": 10}, AXES[3], terms=terms(10)),
         Record("r2", "no vector", {"n": 11}),
-        Record("fresh", "fresh", {"n": 12}, AXES[2]),
+        Record("fresh", "fresh", {"n": 12}, AXES[2], terms=terms(12, 12)),
     ]
 
 
@@ -70,6 +80,7 @@ def state(backend):
     return [
         [facts(record) for record in backend.scan(name, vectors=True)]
         + [(hit.record.id, hit.score) for hit in nearest(backend, name)]
+        + [(hit.record.id, hit.score) for hit in backend.lexical(name, QUERY, 9)]
         for name in ("c", "another")
     ]
 
@@ -87,6 +98,8 @@ def check_file(path):
     assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
     orphans = "SELECT count(*) FROM ragstore_vector WHERE record NOT IN (SELECT key FROM ragstore_record)"
     assert connection.execute(orphans).fetchone() == (0,)
+    segments = "SELECT count(*) FROM ragstore_segment WHERE merging IS NOT NULL"
+    assert connection.execute(segments).fetchone() == (0,)
     connection.close()
 
 

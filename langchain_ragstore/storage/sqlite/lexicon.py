@@ -8,11 +8,11 @@ is no number in the file that could be wrong.
 
 from __future__ import annotations
 
+import itertools
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -28,7 +28,7 @@ from langchain_ragstore.lexical.bm25 import (
     query_terms,
 )
 from langchain_ragstore.lexical.keys import key_range, title_key
-from langchain_ragstore.lexical.postings import Block, Rows
+from langchain_ragstore.lexical.postings import Keys, Rows
 from langchain_ragstore.model import Terms
 from langchain_ragstore.storage.sqlite import segments, statements
 from langchain_ragstore.storage.sqlite.resident import State
@@ -179,7 +179,7 @@ def scored(
     scores = np.zeros(len(present.rows))
     reachable = 0.0
     terms = query_terms(query)
-    while part := list(islice(terms, _TERMS_AT_ONCE)):
+    while part := list(itertools.islice(terms, _TERMS_AT_ONCE)):
         ranges = [
             (title_key(term.term), title_key(term.term) + 1)
             if term.title
@@ -198,7 +198,7 @@ def scored(
             reachable += limit
             norm = present.norms[term.title][rows]
             # A row is there once, so that adding in place adds everything.
-            scores[rows] += contributions(limit, often.astype(np.float64), norm)
+            scores[rows] += contributions(limit, often, norm)
     return scores, reachable
 
 
@@ -209,23 +209,16 @@ def _read(
 ) -> list[Found]:
     """The posting lists of some ranges of terms over all segments."""
     found: list[list[Found]] = [[] for _ in ranges]
+    single = [place for place, (first, after) in enumerate(ranges) if after - first == 1]
+    keys = np.array([ranges[place][0] for place in single], np.uint64)
     offset = 0
     for segment in parts:
-        firsts = np.array([first for first, _ in ranges], np.uint64)
-        numbers = np.searchsorted(segment.fences, firsts, "right") - 1
-        read: dict[int, Block] = {}
+        for at, lists in _read_terms(connection, segment, keys):
+            found[single[at]].append((lists[0] + offset, lists[1]))
         for place, (first, after) in enumerate(ranges):
-            number = int(numbers[place])
             if after - first > 1:
-                lists = _read_range(connection, segment, first, after)
-            elif number < 0:
-                continue
-            else:
-                if number not in read:
-                    read[number] = segments.block(connection, segment.key, number)
-                lists = read[number].find(first)
-            if lists is not None:
-                found[place].append((lists[0] + offset, lists[1]))
+                rows, often = _read_range(connection, segment, first, after)
+                found[place].append((rows + offset, often))
         offset += len(segment.stamps)
     empty = (np.empty(0, np.int64), np.empty(0, np.uint8))
     return [
@@ -236,16 +229,31 @@ def _read(
     ]
 
 
+def _read_terms(
+    connection: sqlite3.Connection, segment: segments.Segment, keys: Keys
+) -> Iterator[tuple[int, Found]]:
+    """The posting lists of those terms that a segment has, each with its place."""
+    order = np.argsort(keys)  # terms of one block one after the other
+    numbers = np.searchsorted(segment.fences, keys[order], "right") - 1
+    edges = np.flatnonzero(np.diff(numbers, prepend=-1, append=len(segment.fences)))
+    for start, end in itertools.pairwise(edges.tolist()):
+        block = segments.block(connection, segment.key, int(numbers[start]))
+        inside = order[start:end]
+        for at, place in zip(inside.tolist(), block.places(keys[inside]), strict=True):
+            if place >= 0:
+                yield at, block.list_at(place)
+
+
 def _read_range(
     connection: sqlite3.Connection, segment: segments.Segment, first: int, after: int
-) -> Found | None:
+) -> Found:
     """The posting lists of all terms in a range as one."""
     lists = [
         segments.block(connection, segment.key, number).between(first, after)
         for number in segments.blocks_between(segment, first, after)
     ]
-    if not any(len(part.rows) for part in lists):
-        return None
+    if not lists:
+        return np.empty(0, np.int64), np.empty(0, np.uint8)
     rows = np.concatenate([part.rows for part in lists])
     often = np.concatenate([part.frequencies for part in lists])
     together = np.bincount(rows, often).astype(np.int64)

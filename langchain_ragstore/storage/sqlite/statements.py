@@ -151,9 +151,11 @@ def select(chosen: str, condition: str, *, vectors: bool = False) -> str:
     Parameters are the collection's key, the time now, and those of the condition.
     """
     join = " LEFT JOIN ragstore_vector v ON v.record = r.key" if vectors else ""
+    # SQLite would go through the whole collection for 250 keys; + keeps it from that.
+    collection = "+r.collection" if condition == AMONG_KEYS else "r.collection"
     return (
         f"SELECT {chosen} FROM ragstore_record r{join} "
-        f"WHERE r.collection = ? AND {PRESENT} AND {condition}"
+        f"WHERE {collection} = ? AND {PRESENT} AND {condition}"
     )
 
 
