@@ -220,7 +220,9 @@ def fts5(texts: list[tuple[str, str]], terms: list[Terms], folder: str) -> dict[
             )
             each.append(
                 1000
-                * seconds(lambda m=match: connection.execute(statement, (m, K)).fetchall())
+                * seconds(
+                    lambda m=match or '""': connection.execute(statement, (m, K)).fetchall()
+                )
             )
         found[str(words)] = statistics.median(each)
     connection.close()

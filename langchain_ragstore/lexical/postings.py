@@ -74,9 +74,12 @@ def gathered(keys: Keys, rows: Rows, frequencies: NDArray[np.integer]) -> Postin
         rows: Its row.
         frequencies: How often the term occurs there, at least 1.
     """
-    # Rows mostly come in order already; then one stable sort by the term is enough.
-    sorted_rows = bool((rows[1:] >= rows[:-1]).all())
-    order = np.argsort(keys, kind="stable") if sorted_rows else np.lexsort((rows, keys))
+    # What is merged or comes text by text is in order but for the terms; one stable sort,
+    # which is fast on sorted runs, is then enough.
+    order = np.argsort(keys, kind="stable")
+    again = keys[order][1:] == keys[order][:-1]
+    if (again & (rows[order][1:] < rows[order][:-1])).any():
+        order = np.lexsort((rows, keys))
     keys, rows, wide = keys[order], rows[order], frequencies[order].astype(np.int64)
     if len(keys):
         new = np.ones(len(keys), np.bool_)

@@ -173,7 +173,18 @@ def _live(
 def scored(
     connection: sqlite3.Connection, lexicon: Lexicon, query: Terms, now: float
 ) -> tuple[NDArray[np.float64], float]:
-    """BM25 of every row, 0 for those that do not count, and what a row could reach."""
+    """BM25 of every row, 0 for those that do not count, and what a row could reach.
+
+    Raises:
+        CorruptStoreError: The index cannot be read.
+    """
+    with segments.intact("a list"):
+        return _scored(connection, lexicon, query, now)
+
+
+def _scored(
+    connection: sqlite3.Connection, lexicon: Lexicon, query: Terms, now: float
+) -> tuple[NDArray[np.float64], float]:
     present = lexicon.present(now)
     everything = bool(present.rows.all())
     scores = np.zeros(len(present.rows))

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from langchain_ragstore.config import (
     SEGMENT_FAN_OUT,
     SEGMENT_ROWS,
 )
-from langchain_ragstore.errors import CorruptStoreError
+from langchain_ragstore.errors import CorruptStoreError, RagStoreError
 from langchain_ragstore.lexical.postings import (
     Block,
     Keys,
@@ -109,24 +110,31 @@ def entries(connection: sqlite3.Connection, collection: int) -> list[Entry]:
 def load(connection: sqlite3.Connection, key: int) -> Segment:
     """Read a segment without its blocks."""
     rows, slots, fences = connection.execute(sql.SEGMENT, (key,)).fetchone()
-    first = int.from_bytes(slots[:_STAMP_BYTES], "little")
-    try:
+    with intact(f"segment {key}"):
+        first = int.from_bytes(slots[:_STAMP_BYTES], "little")
         stamps, offset = unpacked(slots, rows, _STAMP_BYTES)
         body, offset = unpacked(slots, rows, offset)
         title, _ = unpacked(slots, rows, offset)
-    except (IndexError, TypeError, ValueError) as error:
-        raise CorruptStoreError(f"segment {key} of the text index is damaged") from error
-    return Segment(key, stamps + first, body, title, np.frombuffer(fences, "<u8"))
+        return Segment(key, stamps + first, body, title, np.frombuffer(fences, "<u8"))
 
 
 def block(connection: sqlite3.Connection, key: int, number: int) -> Block:
     """Read a block of a segment."""
     row = connection.execute(sql.BLOCK, (key, number)).fetchone()
-    try:
+    with intact(f"block {number} of segment {key}"):
         return Block(row[0])
-    except (IndexError, TypeError, ValueError) as error:
+
+
+@contextmanager
+def intact(what: str) -> Iterator[None]:
+    """Name what is damaged when its bytes cannot be read."""
+    try:
+        yield
+    except RagStoreError:
+        raise
+    except (LookupError, TypeError, ValueError) as error:
         raise CorruptStoreError(
-            f"block {number} of segment {key} of the text index is missing or damaged"
+            f"{what} of the text index is missing or damaged; index the texts anew"
         ) from error
 
 
@@ -215,27 +223,32 @@ def drop_dead(connection: sqlite3.Connection, collection: int) -> None:
 def maintain(connection: sqlite3.Connection, collection: int, written: int) -> None:
     """Merge what is due after a write of some blocks; bounded, whatever the index's size.
 
-    Small merges are done at once, so that few segments remain; of a large one as many
-    blocks as a write should do.
+    Small merges are done at once, so that few segments remain; of larger ones as many
+    blocks as a write should do, the smallest merge first.
     """
     budget = max(MERGE_BLOCKS, _MERGE_SHARE * written)
     while True:
         known = entries(connection, collection)
-        unfinished = next((entry for entry in known if not entry.complete), None)
+        unfinished = min(
+            (entry for entry in known if not entry.complete),
+            key=lambda entry: entry.rows,
+            default=None,
+        )
         due = _due(known)
-        if due and sum(entry.blocks for entry in due) <= MERGE_BLOCKS:
-            target = _begin(connection, collection, due)
-            while target is not None and not target.complete:
-                target, _ = _advance(connection, target, MERGE_BLOCKS)
-            continue
-        if unfinished is None and due:
+        small = bool(due) and sum(entry.blocks for entry in due) <= MERGE_BLOCKS
+        if small or (due and (unfinished is None or _rows(due) < unfinished.rows)):
             unfinished = _begin(connection, collection, due)
-            if unfinished is None:
-                continue
+            while small and unfinished is not None and not unfinished.complete:
+                unfinished, _ = _advance(connection, unfinished, MERGE_BLOCKS)
+            continue
         if unfinished is None or budget <= 0:
             return
         _, done = _advance(connection, unfinished, budget)
         budget -= done
+
+
+def _rows(group: Sequence[Entry]) -> int:
+    return sum(entry.rows for entry in group)
 
 
 def compact_step(connection: sqlite3.Connection, collection: int, *, begin: bool) -> bool:
@@ -335,7 +348,8 @@ def _advance(
         for number in blocks_between(source, target.resume, after):
             lists = block(connection, source.key, number)
             last = _LAST_KEY + 1 if after is None else after
-            parts.append(renumbered(lists.between(target.resume, last), new))
+            with intact(f"block {number} of segment {source.key}"):
+                parts.append(renumbered(lists.between(target.resume, last), new))
             read += 1
     written = list(encoded(merged(parts)))
     left = () if after is None else target.sources
