@@ -262,3 +262,24 @@ def test_many_dead_rows_do_not_hide_the_living():
     known = backend._lexicons._copies[1]
     assert np.count_nonzero(known.records >= 0) == 100
     assert backend._lexicons.nbytes(1) == known.nbytes > 0
+
+
+def test_the_last_scores_are_kept_for_the_next_call(monkeypatch, tmp_path):
+    backend = SQLiteBackend(tmp_path / "rag.db")
+    backend.upsert("c", [record(n) for n in range(20)])
+    words = {"all": 1, "w3": 1}
+    query = Terms(words)
+    (few,) = backend.lexical("c", query, 9, where=parse({"n": 4}))
+    reads = []
+    read = segments.block
+    monkeypatch.setattr(segments, "block", lambda *of: reads.append(of) or read(*of))
+    scores = backend.lexical_scores("c", query, ["00003", "00004"]).scores
+    assert scores["00004"] == few.score < scores["00003"]
+    assert found(backend, "w3", "all", k=1) == ["00003"]
+    assert not reads
+    words["w4"] = 2  # another query, though the same object
+    assert backend.lexical("c", query, 1)[0].record.id == "00004"
+    assert reads
+    backend.upsert("c", [record(99, "w3")])
+    assert found(backend, "w3", k=5) == ["00003", "00099"]
+    backend.close()

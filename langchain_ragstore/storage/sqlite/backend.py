@@ -358,7 +358,8 @@ class SQLiteBackend:
             scores, _ = lexicon.scored(connection, known, query, now)
             if where != EVERYTHING:
                 found = steps.keys(connection, state, now, ids=None, where=where)
-                scores[~np.isin(known.records, np.array(found, np.int64))] = 0
+                among = np.isin(known.records, np.array(found, np.int64))
+                scores = np.where(among, scores, 0.0)
             places = top(scores, k)
             keys = known.records[places].tolist()
             score_of = dict(zip(keys, scores[places].tolist(), strict=True))

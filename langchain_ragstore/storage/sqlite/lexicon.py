@@ -36,6 +36,9 @@ from langchain_ragstore.storage.sqlite.resident import State
 Found: TypeAlias = tuple[Rows, NDArray[np.integer]]
 """Rows that hold a term, and how often it occurs in each."""
 
+Scored: TypeAlias = tuple[NDArray[np.float64], float]
+"""The score of each row, and what a row could reach."""
+
 _TERMS_AT_ONCE: Final = 256
 """Terms whose posting lists are held in memory at the same time."""
 
@@ -79,6 +82,7 @@ class Lexicon:
     expires: NDArray[np.float64]
     live: tuple[Rows, Rows, NDArray[np.float64]]
     _present: Present | None = field(default=None, init=False)
+    _last: tuple[Terms, Present, Scored] | None = field(default=None, init=False)
 
     @property
     def nbytes(self) -> int:
@@ -172,20 +176,28 @@ def _live(
 
 def scored(
     connection: sqlite3.Connection, lexicon: Lexicon, query: Terms, now: float
-) -> tuple[NDArray[np.float64], float]:
+) -> Scored:
     """BM25 of every row, 0 for those that do not count, and what a row could reach.
+
+    The last query's scores are kept: a hybrid search asks for the best records, and
+    then for the scores of others. They are not to be written to.
 
     Raises:
         CorruptStoreError: The index cannot be read.
     """
+    present, last = lexicon.present(now), lexicon._last  # noqa: SLF001 - the module's own
+    if last is not None and last[0] == query and last[1] is present:
+        return last[2]
     with segments.intact("a list"):
-        return _scored(connection, lexicon, query, now)
+        found = _scored(connection, lexicon, query, present)
+    own = Terms(dict(query.body), dict(query.title))
+    lexicon._last = (own, present, found)  # noqa: SLF001 - the module's own class
+    return found
 
 
 def _scored(
-    connection: sqlite3.Connection, lexicon: Lexicon, query: Terms, now: float
-) -> tuple[NDArray[np.float64], float]:
-    present = lexicon.present(now)
+    connection: sqlite3.Connection, lexicon: Lexicon, query: Terms, present: Present
+) -> Scored:
     everything = bool(present.rows.all())
     scores = np.zeros(len(present.rows))
     reachable = 0.0
