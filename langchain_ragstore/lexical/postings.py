@@ -55,16 +55,6 @@ class Postings:
         """Where each term's rows begin."""
         return np.cumsum(self.counts) - self.counts
 
-    def only(self, chosen: NDArray[np.bool_]) -> Postings:
-        """The lists of the chosen terms; `chosen` has shape `(terms,)`."""
-        inside = np.repeat(chosen, self.counts)
-        return Postings(
-            self.keys[chosen],
-            self.counts[chosen],
-            self.rows[inside],
-            self.frequencies[inside],
-        )
-
 
 def gathered(keys: Keys, rows: Rows, frequencies: NDArray[np.integer]) -> Postings:
     """Sort postings that come in any order; equal ones of a row are added up.
@@ -301,25 +291,32 @@ class Block:
         offset += (count - 1) * width
         return rows, np.frombuffer(self._data, np.uint8, count, offset)
 
+    def between(self, first: int, after: int) -> Postings:
+        """The lists of the terms in `[first, after)`."""
+        begin = int(np.searchsorted(self.keys, np.uint64(first)))
+        end = len(self.keys)
+        if after < 1 << 64:
+            end = int(np.searchsorted(self.keys, np.uint64(after)))
+        return self._lists(slice(begin, max(begin, end)))
+
     def all(self) -> Postings:
         """Every list of the block."""
-        counts, data = self._counts.astype(np.int64), np.frombuffer(self._data, np.uint8)
-        width = (self._codes % _FREQUENT).astype(np.int64)
-        frequent = self._codes >= _FREQUENT
-        offsets = self._offsets.astype(np.int64) + self._begin
+        return self._lists(slice(None))
+
+    def _lists(self, chosen: slice) -> Postings:
+        data = np.frombuffer(self._data, np.uint8)
+        counts, codes = self._counts[chosen].astype(np.int64), self._codes[chosen]
+        width = (codes % _FREQUENT).astype(np.int64)
+        frequent = codes >= _FREQUENT
+        offsets = self._offsets[chosen].astype(np.int64) + self._begin
         starts = np.cumsum(counts) - counts
         steps = np.zeros(counts.sum(), np.int64)
         for at, column, byte in _places(counts, width, offsets):
             steps[column] |= data[at].astype(np.int64) << (8 * byte)
         running = np.cumsum(steps)
-        rows = running + np.repeat(self._firsts.astype(np.int64) - running[starts], counts)
+        firsts = self._firsts[chosen].astype(np.int64)
+        rows = running + np.repeat(firsts - running[starts], counts)
         often = np.ones(len(rows), np.uint8)
         at, column = _frequency_places(counts, width, frequent, offsets)
         often[column] = data[at]
-        return Postings(self.keys, counts, rows, often)
-
-    def between(self, first: int, after: int) -> Postings:
-        """The lists of the terms in `[first, after)`."""
-        whole = self.all()
-        below = whole.keys < np.uint64(after) if after < 1 << 64 else True
-        return whole.only((whole.keys >= np.uint64(first)) & below)
+        return Postings(self.keys[chosen], counts, rows, often)

@@ -314,6 +314,7 @@ def test_read_only(tmp_path):
     backend = SQLiteBackend(path, read_only=True)
     assert backend.count("c") == 6
     assert len(backend.dense("c", AXES[0], 9)) == 6
+    assert len(backend.lexical("c", QUERY, 9)) == 6
     for write in WRITES.values():
         with pytest.raises(ReadOnlyError, match="read_only=True"):
             write(backend)

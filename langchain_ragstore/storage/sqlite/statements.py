@@ -101,6 +101,9 @@ NEXT_STAMP: Final = (
 LIVE_STAMPS: Final = (
     f"SELECT stamp FROM ragstore_record WHERE collection = ? AND stamp IN ({_KEYS})"
 )
+LIVE_RANGE: Final = (
+    "SELECT stamp FROM ragstore_record WHERE collection = ? AND stamp BETWEEN ? AND ?"
+)
 SEGMENTS: Final = """
 SELECT key, rows, length(fences) / 8, merging FROM ragstore_segment
 WHERE collection = ? ORDER BY key
