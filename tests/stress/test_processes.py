@@ -14,20 +14,25 @@ import pytest
 
 from langchain_ragstore.errors import StoreClosedError
 from langchain_ragstore.filters import EVERYTHING, parse
+from langchain_ragstore.model import Record, Terms
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from records import AXES, ids, record
 
 WRITER = """
 import sys
 import numpy as np
-from langchain_ragstore.model import Record
+from langchain_ragstore.model import Record, Terms
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 path, name, count, size = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 backend = SQLiteBackend(path)
 vector = np.array([1, 0, 0, 0], np.float32)
 print("ready", flush=True)
 for n in range(count):
-    batch = [Record(f"{name}-{n}-{i}", "x" * 500, {"batch": n}, vector) for i in range(size)]
+    batch = [
+        Record(f"{name}-{n}-{i}", "x" * 500, {"batch": n}, vector,
+               terms=Terms({"all": 1, f"{name}{n}": 2}, {"東京": 1}))
+        for i in range(size)
+    ]
     backend.upsert("c", batch)
     print(n, flush=True)
 backend.close()
@@ -40,6 +45,11 @@ def writer(path, name, count, size=1):
         stdout=subprocess.PIPE,
         text=True,
     )
+
+
+def worded(backend, *words):
+    """Ids of the records whose body holds one of the words."""
+    return ids(backend.lexical("c", Terms(dict.fromkeys(words, 1)), 10**6))
 
 
 def finish(process):
@@ -82,6 +92,8 @@ def test_what_another_process_writes_is_found(tmp_path):
     found = ids(backend.dense("c", AXES[0], 99))
     assert sorted(found[:50]) == sorted(f"w-{n}-0" for n in range(50))
     assert found[50:] == ["mine"]
+    assert sorted(worded(backend, "all")) == sorted(found[:50])
+    assert worded(backend, "w7") == ["w-7-0"]
     backend.close()
     assert [p.name for p in tmp_path.iterdir()] == ["rag.db"]
 
@@ -93,6 +105,9 @@ def test_eight_processes_open_a_new_file_at_once(tmp_path):
     assert [finish(process) for process in writers] == [0] * 8
     backend = SQLiteBackend(path)
     assert backend.count("c") == len(backend.dense("c", AXES[0], 9_999)) == 800
+    assert len(worded(backend, "all")) == 800
+    backend.compact_text("c")
+    assert worded(backend, "w399", "w57") == ["w3-99-0", "w5-7-0"]
     backend.close()
     check_file(path)
 
@@ -113,6 +128,7 @@ def test_a_killed_writer_leaves_whole_batches(tmp_path):
         assert stored % 40 == 0
         assert acknowledged <= stored // 40 <= acknowledged + 1
         assert len(backend.dense("c", AXES[0], 10**6)) == backend.count("c")
+        assert len([id for id in worded(backend, "all") if id[0] == name]) == stored
         backend.upsert("c", [record(name, AXES[1])])
     backend.close()
     check_file(path)
@@ -159,6 +175,27 @@ def test_a_search_sees_all_of_a_batch_or_none(tmp_path):
     assert run([write, lambda: read(writing), lambda: read(reading)]) == []
     writing.close()
     reading.close()
+    check_file(path)
+
+
+def test_threads_index_search_and_delete_at_once(tmp_path):
+    path = tmp_path / "rag.db"
+    backends = [SQLiteBackend(path), SQLiteBackend(path)]
+
+    def work(number):
+        backend = backends[number % 2]
+        for n in range(25):
+            terms = Terms({"all": 1, f"{number}x{n}": 1})
+            backend.upsert("c", [Record(f"{number}-{n}", "", {"t": number}, terms=terms)])
+            assert worded(backend, f"{number}x{n}") == [f"{number}-{n}"]
+            if n % 5 == 4:
+                backend.delete("c", ids=[f"{number}-{n}"], where=EVERYTHING)
+                assert worded(backend, f"{number}x{n}") == []
+
+    assert run([lambda number=number: work(number) for number in range(6)]) == []
+    for backend in backends:
+        assert len(worded(backend, "all")) == 120
+        backend.close()
     check_file(path)
 
 
