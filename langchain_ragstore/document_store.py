@@ -143,6 +143,7 @@ class DocumentStore(DocumentReader):
         source_id: str,
         documents: Iterable[Document],
         *,
+        former: Sequence[str] = (),
         batch_size: int | None = None,
     ) -> IngestReport:
         """Make these documents the only ones of a source, in one transaction.
@@ -152,12 +153,13 @@ class DocumentStore(DocumentReader):
         Args:
             source_id: Documents belong to it by `metadata["source_id"]`.
             documents: With ids; to be stored under them.
+            former: Ids of documents that are the source, too, without naming it.
             batch_size: Texts in one call of the embedder.
 
         Returns:
             What changed.
         """
-        change = self._source_change(source_id, documents)
+        change = self._source_change(source_id, documents, former)
         vectors = self._embedder.embed(change.unknown, batch_size)
         return self._apply_change(change, vectors)
 
@@ -166,14 +168,19 @@ class DocumentStore(DocumentReader):
         source_id: str,
         documents: Iterable[Document],
         *,
+        former: Sequence[str] = (),
         batch_size: int | None = None,
     ) -> IngestReport:
         """As `replace_source`, awaiting the embedder."""
-        change = await run_in_executor(None, self._source_change, source_id, documents)
+        change = await run_in_executor(
+            None, self._source_change, source_id, documents, former
+        )
         vectors = await self._embedder.aembed(change.unknown, batch_size)
         return await run_in_executor(None, self._apply_change, change, vectors)
 
-    def _source_change(self, source_id: str, documents: Iterable[Document]) -> SourceChange:
+    def _source_change(
+        self, source_id: str, documents: Iterable[Document], former: Sequence[str]
+    ) -> SourceChange:
         keywords: dict[str, Any] = {}
         texts, metadatas = to_parts(documents, keywords)
         new = last_of_each(self._records(texts, metadatas, keywords["ids"], {}))
@@ -182,8 +189,7 @@ class DocumentStore(DocumentReader):
         stored = scan(self.collection_name, where=where, vectors=True)
         stored += get(
             self.collection_name,
-            # The source itself: it was stored whole when there was no splitter.
-            list(dict.fromkeys([*(record.id for record in new), source_id])),
+            list(dict.fromkeys([*(record.id for record in new), *former])),
             where=self._scope.where,
             vectors=True,
         )

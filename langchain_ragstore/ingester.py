@@ -15,7 +15,7 @@ from langchain_ragstore import watching
 from langchain_ragstore.config import DEFAULT_INGEST_BATCH, DEFAULT_STABLE_SECONDS
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.folders import Folder, Run
-from langchain_ragstore.ingestion import IngestReport, by_source, to_chunks
+from langchain_ragstore.ingestion import IngestReport, by_source, former_ids, to_chunks
 from langchain_ragstore.loaders.files import Choice, Patterns
 from langchain_ragstore.path_report import PathReport
 from langchain_ragstore.progress import bar
@@ -63,7 +63,8 @@ class Ingester:
         with bar(progress, len(sources), "sources") as step:
             for source_id, group in sources.items():
                 chunks = to_chunks(source_id, group, self.splitter)
-                report += replace_source(self.store, source_id, chunks, batch_size)
+                former = former_ids(source_id, group)
+                report += replace_source(self.store, source_id, chunks, batch_size, former)
                 step(source_id)
         return report
 
@@ -82,7 +83,10 @@ class Ingester:
                 chunks = await run_in_executor(
                     None, to_chunks, source_id, group, self.splitter
                 )
-                report += await areplace_source(self.store, source_id, chunks, batch_size)
+                former = former_ids(source_id, group)
+                report += await areplace_source(
+                    self.store, source_id, chunks, batch_size, former
+                )
                 step(source_id)
         return report
 

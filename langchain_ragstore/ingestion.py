@@ -64,8 +64,8 @@ def source_change(new: Sequence[Record], stored: Iterable[Record]) -> SourceChan
 
     Args:
         new: The chunks of the source now.
-        stored: Its chunks in the store, and those that have the new ones' ids, with
-            their vectors.
+        stored: Its chunks in the store, what else it was stored as, and those that have
+            the new ones' ids, with their vectors.
 
     Returns:
         What is to be done.
@@ -107,6 +107,17 @@ def by_source(documents: Iterable[Document]) -> dict[str, list[Document]]:
         name = str(source) if source else content_id(document.page_content, {})
         groups.setdefault(name, []).append(document)
     return groups
+
+
+def former_ids(source_id: str, documents: Sequence[Document]) -> list[str]:
+    """Under what else than `source_id` in the metadata a source may have been stored.
+
+    Without a splitter, a document that has an id, or no source, is stored under its id as
+    it is (see `to_chunks`). A source that is named by metadata never is: what has its name
+    as id is another document.
+    """
+    is_document = any(d.id or not d.metadata.get("source") for d in documents)
+    return [source_id] if is_document else []
 
 
 def to_chunks(

@@ -94,6 +94,21 @@ async def test_pages_without_ids_are_one_source(pipeline, ingest):
     assert await ingest(pages[:1]) == IngestReport(updated=1, deleted=2)
 
 
+@pytest.mark.parametrize("splitter", [None, CJKRecursiveTextSplitter(20, 0)])
+async def test_a_document_whose_id_is_the_name_of_a_source_stays(
+    pipeline, ingest, splitter
+):
+    pipeline.splitter = splitter
+    pipeline.store.add_texts(["Unrelated."], ids=["faq"])
+    question = Document(page_content="A question.", metadata={"source": "faq"})
+    assert await ingest([question]) == IngestReport(added=1)
+    assert stored(pipeline) == [("faq", "Unrelated."), ("faq:chunk:0000", "A question.")]
+    blank = Document(page_content=" ", metadata={"source": "faq"})
+    if splitter:
+        assert await ingest([blank]) == IngestReport(deleted=1)
+        assert stored(pipeline) == [("faq", "Unrelated.")]
+
+
 async def test_equal_texts_of_one_call_are_all_kept(pipeline, ingest):
     """Without id and source they are one source, named by the hash of the text."""
     twice = [Document(page_content="Twice."), Document(page_content="Twice.")]
