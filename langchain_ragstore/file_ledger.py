@@ -13,9 +13,9 @@ import re
 import time
 import types
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from numbers import Number
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,8 +26,14 @@ from langchain_ragstore.config import FILES_FORMAT, RACY_SECONDS
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.vectorstores import SQLiteVectorStore
 
-_DEEPEST: Final = 6
+_DEEPEST: Final = 50
 """How far a splitter's settings are followed into one another."""
+
+_MOST_PARTS: Final = 100_000
+"""How many settings are looked at."""
+
+_NAMED: Final = ("sentence_transformers", "tiktoken", "tokenizers", "transformers")
+"""Packages whose objects are what their name says, and large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,44 +177,98 @@ def fingerprint(splitter: TextSplitter | None, encoding: str | None) -> str:
     """What turns a file into chunks, as a short text.
 
     Too fine is better than too coarse: another fingerprint costs a reading of the files,
-    but chunks that come out as before are not embedded again.
+    but chunks that come out as before are not embedded again. So what cannot be described
+    has another fingerprint every time.
 
     Args:
-        splitter: Its class and settings count; functions by name and code, other objects
-            by class and name.
+        splitter: Its class and settings count, and the settings of objects in these;
+            classes by name, functions by name, code and what they hold, tokenizers by
+            class and name.
         encoding: As it was given.
     """
-    settings = None if splitter is None else _described(vars(splitter))
-    parts = [FILES_FORMAT, _name(type(splitter)), settings, encoding]
+    described = _Description().of(splitter)
+    parts = [FILES_FORMAT, _name(type(splitter)), described, encoding]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def _described(value: Any, depth: int = 0) -> Any:
+class _Description:
     """Settings as JSON, the same in every process; nothing that holds an address."""
-    if isinstance(value, (bool, int, float, str, bytes, re.Pattern, types.NoneType)):
-        return repr(value)
-    if depth == _DEEPEST:
-        return _name(type(value))
-    inner = partial(_described, depth=depth + 1)
-    if isinstance(value, Mapping):
-        return sorted([str(key), inner(item)] for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return [inner(item) for item in value]
-    if isinstance(value, (set, frozenset)):
-        return sorted(json.dumps(inner(item)) for item in value)
-    if isinstance(value, partial):
-        return ["partial", inner(value.func), inner(value.args), inner(value.keywords)]
-    if isinstance(value, types.FunctionType):
-        cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        constants = [c for c in value.__code__.co_consts if not hasattr(c, "co_code")]
-        code = [value.__code__.co_code, value.__code__.co_names, constants]
-        return [_name(value), inner(code), inner(cells), inner(value.__defaults__)]
-    if isinstance(value, types.BuiltinMethodType):
-        return [_name(value), inner(value.__self__)]
-    if isinstance(value, (type, types.MethodType)):
-        return _name(value)
-    names = [getattr(value, key, None) for key in ("name", "name_or_path")]
-    return [_name(type(value)), *(name for name in names if isinstance(name, str))]
+
+    def __init__(self) -> None:
+        self._above: list[Any] = []
+        self._left = _MOST_PARTS
+
+    def of(self, value: Any) -> Any:
+        """A value, and all that is in it."""
+        if value is None or value is ... or isinstance(value, (str, bytes, Number)):
+            return [_name(type(value)), repr(value)]
+        if isinstance(value, re.Pattern):  # its `repr` is cut off
+            return ["pattern", repr(value.pattern), value.flags]
+        if isinstance(value, (type, types.ModuleType)):
+            return [_name(type(value)), _name(value), value.__name__]
+        for at, above in enumerate(self._above):
+            if above is value:
+                return ["above", at]
+        self._left -= 1
+        if self._left < 0 or len(self._above) == _DEEPEST:
+            return _unlike_any()
+        self._above.append(value)
+        try:
+            return [_name(type(value)), self._parts(value)]
+        except Exception:  # noqa: BLE001 - whatever an object does when it is looked at
+            return _unlike_any()
+        finally:
+            self._above.pop()
+
+    def _parts(self, value: Any) -> Any:
+        if type(value) in (dict, types.MappingProxyType):
+            return [[self.of(key), self.of(item)] for key, item in value.items()]
+        if type(value) in (list, tuple):
+            return [self.of(item) for item in value]
+        if type(value) in (set, frozenset):
+            return sorted(json.dumps(self.of(item)) for item in value)
+        if isinstance(value, types.FunctionType):
+            return self._function(value)
+        if isinstance(value, types.CodeType):
+            names = [value.co_names, value.co_varnames, value.co_freevars]
+            return [value.co_code.hex(), *names, self.of(value.co_consts)]
+        if isinstance(value, types.MethodType):
+            return [self.of(value.__func__), self.of(value.__self__)]
+        if isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
+            return [value.__qualname__, self.of(value.__self__)]
+        if isinstance(value, (types.MethodDescriptorType, types.WrapperDescriptorType)):
+            return [value.__qualname__, self.of(value.__objclass__)]
+        if isinstance(value, TextSplitter):
+            return self.of(vars(value))
+        return self._object(value)
+
+    def _function(self, value: types.FunctionType) -> Any:
+        code = value.__code__
+        cells = dict(zip(code.co_freevars, value.__closure__ or (), strict=True))
+        constants = {
+            name: value.__globals__[name]
+            for name in code.co_names
+            if isinstance(value.__globals__.get(name), (str, bytes, Number))
+        }
+        held = [{name: cell.cell_contents for name, cell in cells.items()}, constants]
+        settings = [value.__defaults__, value.__kwdefaults__, vars(value)]
+        return [_name(value), *map(self.of, (code, *held, *settings))]
+
+    def _object(self, value: Any) -> Any:
+        if type(value).__module__.partition(".")[0] in _NAMED:
+            names = [getattr(value, key, None) for key in ("name", "name_or_path")]
+            if any(names):
+                return [*map(self.of, names)]
+        # What a copy would be made of: complete, or an error.
+        made = value.__reduce_ex__(4)
+        if isinstance(made, str):
+            return [made, self.of(getattr(value, "__wrapped__", None))]
+        listed = [part if part is None else list(part) for part in made[3:5]]
+        return [*map(self.of, (*made[:3], *listed, *made[5:]))]
+
+
+def _unlike_any() -> str:
+    return uuid.uuid4().hex
 
 
 def _name(value: Any) -> str:

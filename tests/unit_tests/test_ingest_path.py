@@ -1,16 +1,26 @@
 """Files into a store: what is read, loaded, embedded and removed, run after run."""
 
 import asyncio
+import operator
 import os
+import re
+import subprocess
 import sys
 import threading
 import time
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore
-from langchain_text_splitters import CharacterTextSplitter, RecursiveCharacterTextSplitter
+from langchain_text_splitters import (
+    CharacterTextSplitter,
+    RecursiveCharacterTextSplitter,
+    TextSplitter,
+)
 
 import langchain_ragstore.folders
 from fakes import Clock, Counting
@@ -245,8 +255,6 @@ def test_fingerprints_tell_splitters_apart_and_stay():
 
 
 def test_settings_of_every_kind_have_a_fingerprint():
-    from functools import partial
-
     class Named:
         name = "ranks"
 
@@ -259,6 +267,121 @@ def test_settings_of_every_kind_have_a_fingerprint():
     values = [{1, 2}, {"a": [1]}, {"a": [2]}, partial(int, base=2), partial(int, base=3)]
     values += [Named(), object(), Named, deep, b"x", frozenset({3}), [].append]
     assert len({marked(value) for value in values}) == len(values)
+
+
+class Holder(TextSplitter):
+    """A splitter of one's own, whose settings are in what it holds."""
+
+    def __init__(self, held):
+        super().__init__()
+        self.held = held
+
+    def split_text(self, text):
+        return self.held.split_text(text)
+
+
+class Measure:
+    def __init__(self, factor):
+        self.factor = factor
+        self.lock = None
+
+    def __call__(self, text):
+        return self.factor * len(text)
+
+    def measured(self, text):
+        return self.factor * len(text)
+
+
+def with_keyword(factor):
+    def measured(text, *, factor=factor):
+        return factor * len(text)
+
+    return measured
+
+
+def with_inner(factor):
+    if factor == 1:
+        return lambda texts: sorted(texts, key=lambda text: text + "1")
+    return lambda texts: sorted(texts, key=lambda text: text + "2")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: CJKRecursiveTextSplitter(500 * n, 0),
+        lambda n: Holder([{"a": CJKRecursiveTextSplitter(500 * n, 0)}]),
+        lambda n: np.int64(100 * n),
+        lambda n: Decimal(n) / 3,
+        with_keyword,
+        with_inner,
+        lambda n: Measure(n).measured,
+        lambda n: Measure(np.float32(n)),
+        lambda n: partial(Measure.measured, Measure(n)),
+        lambda n: re.compile("x" * 300 + str(n)),
+        lambda n: {n: "x"} if n == 1 else {str(1): "x"},
+        lambda n: str.__len__ if n == 1 else str.__sizeof__,
+        lambda n: [[[[[[[[[n]]]]]]]]],
+        np.arange,
+        operator.itemgetter,
+        lambda n: {"a": "b", "c": "d"} if n == 1 else {"c": "d", "a": "b"},
+    ],
+)
+def test_fingerprints_see_what_a_splitter_holds(make):
+    one, again, two = (fingerprint(Holder(make(n)), None) for n in (1, 1, 2))
+    assert one == again != two
+
+
+def test_what_cannot_be_described_is_like_nothing_else():
+    measure = Measure(1)
+    measure.lock = threading.Lock()
+    holder = Holder(measure)
+    assert fingerprint(holder, None) != fingerprint(holder, None)
+    deep = holder.held = []
+    for _ in range(500):
+        deep.append([])
+        deep = deep[0]
+    assert fingerprint(holder, None) != fingerprint(holder, None)
+
+
+def test_settings_that_lead_back_to_themselves():
+    def around(size):
+        first, second = Holder(None), Holder(size)
+        first.held, second.other = second, [first]
+        return fingerprint(first, None)
+
+    assert around(1) == around(1) != around(2)
+
+
+def test_fingerprints_are_the_same_in_every_process():
+    code = (
+        "from langchain_ragstore import *\n"
+        "from langchain_ragstore.file_ledger import fingerprint\n"
+        "for splitter in (CJKRecursiveTextSplitter(), TokenAwareTextSplitter(), "
+        "StructuredTextSplitter()):\n"
+        "    print(fingerprint(splitter, None))"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert runs[0] == runs[1]
+
+
+async def test_another_splitter_within_one_s_own_is_seen(pipeline, ingest, docs):
+    write(docs / "b.txt", "A line of some length.\n" * 20)
+    pipeline.splitter = Holder(CJKRecursiveTextSplitter(500, 0))
+    await ingest(docs)
+    assert (await ingest(docs)).unchanged == 4
+    pipeline.splitter = Holder(CJKRecursiveTextSplitter(50, 0))
+    report = await ingest(docs)
+    assert (report.loaded, report.unchanged) == (4, 0)
+    assert report.added > 0
 
 
 # --- failing ------------------------------------------------------------------------
