@@ -14,7 +14,7 @@ import time
 import types
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from numbers import Number
 from pathlib import Path
 from typing import Any, Final
@@ -148,14 +148,13 @@ class FileLedger:
         """Whether all of these chunks are in the store; their texts are not read."""
         return not ids or self._store.count({"$id": {"$in": list(ids)}}) == len(ids)
 
+    def swap(self, source: str, old: Entry, new: Entry) -> bool:
+        """Write an entry in another's place, unless that is no longer there."""
+        return self._bytes.compare_and_set(source, old.encoded(), new.encoded())
+
     def confirm(self, source: str, entry: Entry) -> bool:
         """Turn one's claim into a note, unless it is no longer there."""
-        found = self.read([source]).get(source)
-        if found is None or found.claim != entry.claim:
-            return False
-        fields = {name: getattr(entry, name) for name in Entry.__slots__}
-        self.write(source, Entry(**{**fields, "claim": ""}))
-        return True
+        return self.swap(source, entry, replace(entry, claim=""))
 
 
 def new_claim() -> str:

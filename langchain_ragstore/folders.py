@@ -314,9 +314,7 @@ class Run:
             or not now.status.agrees(known.status)
             or (known.status.is_racy and not now.status.is_racy)
         ):
-            if ledger.read([source]).get(source) != known:
-                return False  # someone is writing it
-            ledger.write(source, now)
+            return ledger.swap(source, known, now)  # else someone is writing it
         return True
 
     def _load(self, path: Path) -> Visit | None:

@@ -98,6 +98,29 @@ class SQLiteByteStore(Tenant, ByteStore):
             InvalidInputError: A value is not `bytes` or larger than `max_bytes`.
         """
         pairs = list(key_value_pairs)
+        self._check(pairs)
+        if pairs:
+            self._blobs.put(pairs)
+
+    def compare_and_set(self, key: str, old: bytes | None, new: bytes) -> bool:
+        """Write a value if the present one is as expected; nobody writes in between.
+
+        Args:
+            key: Whose value.
+            old: What it must be; None for absent.
+            new: What it becomes.
+
+        Returns:
+            Whether it was so, and `new` is written.
+
+        Raises:
+            InvalidInputError: As `mset`.
+        """
+        self._check([(key, new)])
+        return self._blobs.swap(key, old, new)
+
+    def _check(self, pairs: Sequence[tuple[str, bytes]]) -> None:
+        """Refuse what is no key or no value."""
         to_ids((key for key, _ in pairs), "keys")
         for key, value in pairs:
             if not isinstance(value, bytes):
@@ -109,8 +132,6 @@ class SQLiteByteStore(Tenant, ByteStore):
                     f"the value of {key!r} has {len(value)} bytes, max_bytes is "
                     f"{self.max_bytes}"
                 )
-        if pairs:
-            self._blobs.put(pairs)
 
     @override
     def mdelete(self, keys: Sequence[str]) -> None:

@@ -2,11 +2,12 @@
 
 import asyncio
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from langchain_core.documents import Document
 
-from fakes import Counting
+from fakes import Clock, Counting
 from langchain_ragstore import SQLiteByteStore, SQLiteVectorStore
 from langchain_ragstore.config import SQLITE_KEY_PAGE
 from langchain_ragstore.errors import InvalidInputError, ReadOnlyError, StoreClosedError
@@ -53,6 +54,42 @@ def test_order_and_duplicates(store):
     store.mset([])
     store.mdelete([])
     assert store.mget([]) == []
+
+
+def test_compare_and_set(store):
+    assert not store.compare_and_set("a", b"1", b"2")
+    assert store.compare_and_set("a", None, b"1")
+    assert not store.compare_and_set("a", None, b"2")
+    assert not store.compare_and_set("a", b"0", b"2")
+    assert store.mget(["a"]) == [b"1"]
+    assert store.compare_and_set("a", b"1", b"2")
+    assert store.mget(["a", "b"]) == [b"2", None]
+    with pytest.raises(InvalidInputError, match="values are bytes"):
+        store.compare_and_set("a", b"2", "3")
+    with pytest.raises(InvalidInputError, match="keys are strings"):
+        store.compare_and_set(1, None, b"3")
+
+
+def test_one_of_many_that_compare_and_set_wins(store):
+    def count(_):
+        for _ in range(25):
+            while True:
+                (old,) = store.mget(["n"])
+                if store.compare_and_set("n", old, str(int(old or b"0") + 1).encode()):
+                    break
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(count, range(4)))
+    assert store.mget(["n"]) == [b"100"]
+
+
+def test_what_expired_counts_as_absent_to_compare_and_set():
+    clock = Clock()
+    with SQLiteByteStore(ttl_seconds=5, clock=clock) as store:
+        store.mset([("a", b"1")])
+        clock.now += 5
+        assert not store.compare_and_set("a", b"1", b"2")
+        assert store.compare_and_set("a", None, b"2")
 
 
 def test_many_keys(store):

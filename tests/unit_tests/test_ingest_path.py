@@ -37,7 +37,10 @@ from langchain_ragstore import (
     TokenAwareTextSplitter,
 )
 from langchain_ragstore.file_ledger import Entry, FileLedger, Status, fingerprint
+from langchain_ragstore.folders import Folder
 from langchain_ragstore.loaders import FileLoader
+from langchain_ragstore.loaders.files import Choice
+from langchain_ragstore.storage.sqlite.lease import Lease
 
 LONG_AGO = 1_600_000_000
 FILES = {
@@ -726,6 +729,46 @@ def claims(path):
     with SQLiteVectorStore(None, path) as store:
         notes = FileLedger.of(store)
         return [e for e in notes.read(notes.under("")).values() if e.claim]
+
+
+def rival(monkeypatch, store, source):
+    """Claims a file right before the next transaction that writes, whoever begins it."""
+    ledger, original = FileLedger.of(store), Lease.write
+    theirs = Entry(Status(1, 2, 3), "ab", "cd", 4, "/", "theirs")
+
+    def write(self):
+        monkeypatch.setattr(Lease, "write", original)
+        ledger.write(source, theirs)
+        return original(self)
+
+    monkeypatch.setattr(Lease, "write", write)
+    return theirs
+
+
+def test_a_claim_made_while_one_confirms_is_not_lost(pipeline, monkeypatch):
+    ledger = FileLedger.of(pipeline.store)
+    entry = Entry(Status(1, 2, 3), "ab", "cd", 4, "/", "ours")
+    ledger.write("f", entry)
+    theirs = rival(monkeypatch, pipeline.store, "f")
+    assert not ledger.confirm("f", entry)
+    assert ledger.read(["f"]) == {"f": theirs}
+    ledger.write("f", entry)
+    assert ledger.confirm("f", entry)
+    assert not ledger.read(["f"])["f"].claim
+
+
+def test_a_claim_made_while_a_touched_file_is_noted_is_not_lost(
+    pipeline, docs, monkeypatch
+):
+    path = docs / "b.txt"
+    pipeline.ingest_path(path)
+    os.utime(path, (LONG_AGO + 5, LONG_AGO + 5))
+    theirs = rival(monkeypatch, pipeline.store, os.fspath(path))
+    run = Folder(pipeline.store, pipeline.splitter, path, Choice()).run()
+    entry = run._look(path)
+    assert not run._is_unchanged(path, entry)
+    ledger = FileLedger.of(pipeline.store)
+    assert ledger.read([os.fspath(path)]) == {os.fspath(path): theirs}
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_again(pipeline, docs, monkeypatch):

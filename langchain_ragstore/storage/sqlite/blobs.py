@@ -39,6 +39,7 @@ _DROP: Final = (
 _GET: Final = (
     f"SELECT key, data FROM ragstore_blob WHERE {_PRESENT} AND key IN ({sql.TEXTS})"
 )
+_ONE: Final = f"SELECT data FROM ragstore_blob WHERE {_PRESENT} AND key = CAST(? AS TEXT)"
 _TIMES: Final = (
     "SELECT key, created_at, updated_at, expires_at FROM ragstore_blob "
     f"WHERE {_PRESENT} AND key IN ({sql.TEXTS})"
@@ -85,17 +86,41 @@ class Blobs:
     def put(self, pairs: Sequence[tuple[str, bytes]]) -> None:
         """Write values in one transaction; the last of equal keys counts."""
         with self._lease.write() as connection:
+            self._write(connection, pairs, self._purged(connection))
+
+    def swap(self, key: str, old: bytes | None, new: bytes) -> bool:
+        """Write a value if the present one is as expected, in one transaction.
+
+        Args:
+            key: Whose value.
+            old: What it must be; None for absent.
+            new: What it becomes.
+
+        Returns:
+            Whether it was so.
+        """
+        with self._lease.write() as connection:
             now = self._purged(connection)
-            expires = None if self._ttl is None else now + self._ttl
-            connection.executemany(
-                _PUT,
-                [
-                    (self._namespace, bound(key), data, len(data), now, now, expires)
-                    for key, data in pairs
-                ],
-            )
-            if self._capacity is not None:
-                self._evict(connection, self._capacity)
+            wanted = (self._namespace, now, bound(key))
+            row = connection.execute(_ONE, wanted).fetchone()
+            if (row[0] if row else None) != old:
+                return False
+            self._write(connection, [(key, new)], now)
+            return True
+
+    def _write(
+        self, connection: sqlite3.Connection, pairs: Sequence[tuple[str, bytes]], now: float
+    ) -> None:
+        expires = None if self._ttl is None else now + self._ttl
+        connection.executemany(
+            _PUT,
+            [
+                (self._namespace, bound(key), data, len(data), now, now, expires)
+                for key, data in pairs
+            ],
+        )
+        if self._capacity is not None:
+            self._evict(connection, self._capacity)
 
     def _evict(self, connection: sqlite3.Connection, capacity: int) -> None:
         # A total out of an index, then the oldest ones by hand: a window function that
