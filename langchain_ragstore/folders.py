@@ -64,7 +64,8 @@ class Folder:
         encoding: Of text files; None to find out.
 
     Raises:
-        InvalidInputError: No such path or encoding, or a store that keeps no ledger is to
+        InvalidInputError: No such path, and none that was ingested and is to be
+            forgotten; no such encoding; or a store that keeps no ledger is to
             forget files.
         ReadOnlyError: The store is open for reading.
     """
@@ -94,13 +95,35 @@ class Folder:
             )
         load_files([], encoding=encoding)  # refuses what is no encoding
         self.root = canonical(path)
-        if not os.path.lexists(self.root):
+        self._is_file = not self.root.is_dir()
+        if not os.path.lexists(self.root) and not self._was_ingested():
             raise InvalidInputError(f"there is no file or folder {os.fspath(path)!r}")
         self._own = _own_files(store)
 
     def files(self) -> list[Path]:
-        """The files to ingest; the store's own are none."""
+        """The files to ingest; the store's own are none, nor is a file that is gone.
+
+        Raises:
+            InvalidInputError: The folder, or that of the file, is not there.
+        """
+        if self._is_file and is_gone(self.root) and self.root.parent.is_dir():
+            return []
         return [path for path in files_of(self.root, self.choice) if not self.owns(path)]
+
+    def gone(self, ledger: FileLedger, listed: Collection[str]) -> list[str]:
+        """Sources that were ingested from here and whose files are not there."""
+        root, found = self.root, []
+        if is_gone(root) and root.parent.is_dir():  # else taken away meanwhile
+            found = list(ledger.read([source_name(root)]))
+        if not self._is_file and root.is_dir():
+            below = source_name(root).rstrip(os.sep) + os.sep
+            found += [s for s in ledger.under(below) if self.chooses(Path(s))]
+        return [s for s in found if s not in listed and is_gone(Path(s))]
+
+    def _was_ingested(self) -> bool:
+        """Whether a file that is not there is to lose its chunks."""
+        source = source_name(self.root)
+        return self.delete_missing and bool(self.ledger and self.ledger.read([source]))
 
     def owns(self, path: Path) -> bool:
         """Whether a file is the store itself, which changes by being written to."""
@@ -328,14 +351,10 @@ class Run:
         return Visit(source, to_chunks(source, loaded.documents, self.folder.splitter))
 
     def _remove_missing(self) -> None:
-        ledger, root = self.folder.ledger, self.folder.root
+        ledger = self.folder.ledger
         if ledger is None or not self.folder.delete_missing or self._stopped():
             return
-        if not root.is_dir():  # unmounted or taken away meanwhile
-            return
-        below = source_name(root).rstrip(os.sep) + os.sep
-        unlisted = [s for s in ledger.under(below) if s not in self.listed]
-        gone = [s for s in unlisted if self.folder.chooses(Path(s)) and is_gone(Path(s))]
+        gone = self.folder.gone(ledger, self.listed)
         for start in range(0, len(gone), _AT_ONCE):
             known = ledger.read(gone[start : start + _AT_ONCE])
             sources = [s for s, entry in known.items() if is_mounted(entry.mount)]

@@ -114,7 +114,7 @@ class Ingester:
             include: As `loaders.find_files`.
             exclude: As `loaders.find_files`.
             delete_missing: Whether files that were ingested from this folder, fit the
-                patterns and are gone lose their chunks.
+                patterns and are gone lose their chunks; so does a single file that is.
             encoding: Of text files; None to find out.
             batch_size: Texts in one call of the embedder.
             progress: As in `ingest`.

@@ -20,14 +20,17 @@ def canonical(path: str | os.PathLike[str]) -> Path:
 
 
 def is_gone(path: Path) -> bool:
-    """Whether a file is certainly not there; a folder that may not be entered hides it."""
+    """Whether a file is certainly not there; a folder that may not be entered hides it.
+
+    A folder in its place is not the file.
+    """
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError:
         return False
-    return False
+    return os.path.isdir(path)  # noqa: PTH112 - raises nothing
 
 
 def mount_of(folder: Path) -> str:

@@ -519,6 +519,39 @@ async def test_files_that_are_gone_are_removed_on_request(pipeline, ingest, docs
     assert (await ingest(docs)).added == count
 
 
+async def test_a_single_file_that_is_gone_is_removed_on_request(
+    pipeline, ingest, docs, monkeypatch
+):
+    await ingest(docs)
+    count = len(pipeline.store.get(filter={"title": "b"}))
+    (docs / "b.txt").unlink()
+    with pytest.raises(InvalidInputError, match="no file or folder"):
+        await ingest(docs / "b.txt")
+    original = os.path.ismount
+    monkeypatch.setattr("os.path.ismount", lambda _: False)
+    assert (await ingest(docs / "b.txt", delete_missing=True)).removed == 0
+    monkeypatch.setattr("os.path.ismount", original)
+    docs.rename(docs.parent / "away")
+    with pytest.raises(InvalidInputError, match="no file or folder"):
+        await ingest(docs / "b.txt", delete_missing=True)
+    (docs.parent / "away").rename(docs)
+    report = await ingest(docs / "b.txt", delete_missing=True)
+    assert report == PathReport(deleted=count, removed=1)
+    assert "b.txt" not in sources(pipeline, docs)
+    with pytest.raises(InvalidInputError, match="no file or folder"):
+        await ingest(docs / "b.txt", delete_missing=True)
+
+
+@pytest.mark.parametrize("path", ["", "b.txt"])
+async def test_a_file_that_became_a_folder_is_gone(pipeline, ingest, docs, path):
+    await ingest(docs)
+    (docs / "b.txt").unlink()
+    write(docs / "b.txt" / "inside.txt", "Inside.")
+    report = await ingest(docs / path, delete_missing=True)
+    assert (report.loaded, report.removed) == (1, 1)
+    assert sources(pipeline, docs) == sorted({*FILES, "b.txt/inside.txt"} - {"b.txt"})
+
+
 async def test_a_renamed_file_is_another_source(pipeline, ingest, docs):
     await ingest(docs)
     spent(pipeline)

@@ -162,6 +162,51 @@ def test_without_delete_missing_they_stay(scene):
     assert scene.names() == ["a.txt"]
 
 
+@pytest.mark.parametrize("folder", [False, True])
+def test_a_single_file_that_is_gone(scene, folder):
+    path = scene.root / "a.txt"
+
+    def remove():
+        path.unlink()
+        if folder:
+            scene.write("a.txt/inside.txt")
+        return os.fspath(path)
+
+    def back():
+        if folder:
+            shutil.rmtree(path)
+        return scene.write("a.txt", "Black tea.")
+
+    turns = [(0, remove), (1, None), (400, None), (0, back), (1, None)]
+    scene.write("b.txt")
+    first, gone, again = scene.reports(*turns, path=path)
+    assert (first.loaded, gone.removed, gone.deleted, gone.errors) == (1, 1, 1, ())
+    assert (again.loaded, again.added, scene.names()) == (1, 1, ["a.txt"])
+
+
+def test_a_single_file_whose_folder_is_gone_keeps_its_chunks(scene):
+    path = scene.root / "a.txt"
+
+    def remove():
+        shutil.rmtree(scene.root)
+        return os.fspath(path)
+
+    _, report = scene.reports((0, remove), (1, None), path=path)
+    assert (report.removed, len(report.errors), scene.names()) == (0, 1, ["a.txt"])
+
+
+def test_a_single_file_that_is_gone_without_delete_missing(scene):
+    path = scene.root / "a.txt"
+
+    def remove():
+        path.unlink()
+        return os.fspath(path)
+
+    turns = [(0, remove), (1, None), (400, None)]
+    assert len(list(scene.reports(*turns, path=path, delete_missing=False))) == 1
+    assert scene.names() == ["a.txt"]
+
+
 def test_what_changes_nothing_is_not_reported(scene):
     def touch():
         os.utime(scene.root / "a.txt")
