@@ -2,10 +2,12 @@
 
 import os
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from fakes import Clock
 from langchain_ragstore.errors import CorruptStoreError
 from langchain_ragstore.filters import EVERYTHING, parse
 from langchain_ragstore.model import Record, Terms
@@ -98,7 +100,10 @@ def test_a_large_merge_goes_on_over_several_writes(monkeypatch, tmp_path):
             each.upsert("c", batch)
             if n % 9 == 0:
                 each.delete("c", ids=[f"{n - 3:05d}"], where=EVERYTHING)
-        unfinished += any(not entry.complete for entry in entries(backend))
+        known = entries(backend)
+        unfinished += any(not entry.complete for entry in known)
+        busy = [key for entry in known for key in entry.sources]
+        assert len(busy) == len(set(busy))  # nothing is merged twice
         if n % 3 == 0:
             query = Terms({"all": 1, "m3": 1, f"w{n}": 2, "again": 1}, {"t1": 1})
             where = parse({"n": {"$gt": 40}})
@@ -283,3 +288,26 @@ def test_the_last_scores_are_kept_for_the_next_call(monkeypatch, tmp_path):
     backend.upsert("c", [record(99, "w3")])
     assert found(backend, "w3", k=5) == ["00003", "00099"]
     backend.close()
+
+
+def test_the_last_scores_end_with_what_expires():
+    clock = Clock()
+    backend = SQLiteBackend(clock=clock)
+    backend.upsert("c", [record(1), replace(record(2), expires_at=1_500.0)])
+    assert found(backend, "all") == ["00001", "00002"]
+    clock.now = 1_500.0
+    assert found(backend, "all") == ["00001"]
+
+
+def test_a_copy_that_is_far_behind_loads_anew(monkeypatch, tmp_path):
+    monkeypatch.setattr("langchain_ragstore.storage.sqlite.steps.SQLITE_TOMBSTONES", 3)
+    first, second = SQLiteBackend(tmp_path / "rag.db"), SQLiteBackend(tmp_path / "rag.db")
+    first.upsert("c", [record(n) for n in range(20)])
+    assert len(found(second, "all", k=99)) == 20
+    for n in range(10):
+        first.delete("c", ids=[f"{n:05d}"], where=EVERYTHING)
+    assert found(second, "all", k=99) == found(first, "all", k=99)
+    assert len(found(second, "all", k=99)) == 10
+    assert len(second._lexicons._copies[1].live[0]) == 10
+    first.close()
+    second.close()

@@ -408,7 +408,8 @@ class SQLiteBackend:
                 idle = all(entry.complete for entry in known)
                 more = segments.compact_step(connection, state.collection, begin=begin)
                 begin = begin and not idle
-                connection.execute(sql.NEXT_GENERATION, (state.collection,)).fetchone()
+                if more:
+                    connection.execute(sql.NEXT_GENERATION, (state.collection,)).fetchone()
 
     def count(self, collection: str, *, where: Filter = EVERYTHING) -> int:
         """See `Backend.count`."""
