@@ -294,9 +294,12 @@ def test_the_last_scores_end_with_what_expires():
     clock = Clock()
     backend = SQLiteBackend(clock=clock)
     backend.upsert("c", [record(1), replace(record(2), expires_at=1_500.0)])
+    query = Terms({"all": 1})
+    both = backend.lexical_scores("c", query, ["00001"])
     assert found(backend, "all") == ["00001", "00002"]
     clock.now = 1_500.0
     assert found(backend, "all") == ["00001"]
+    assert backend.lexical_scores("c", query, ["00001"]).reachable != both.reachable
 
 
 def test_a_copy_that_is_far_behind_loads_anew(monkeypatch, tmp_path):
