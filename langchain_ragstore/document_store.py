@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -24,7 +24,7 @@ from langchain_ragstore.documents import (
 )
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, Filter, both
-from langchain_ragstore.ingestion import IngestReport, SourceChange, source_change
+from langchain_ragstore.ingestion import Done, IngestReport, Source, SourceWriter, advance
 from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.model import Record, Vector
 from langchain_ragstore.vectors.arrays import unit_matrix
@@ -143,7 +143,6 @@ class DocumentStore(DocumentReader):
         source_id: str,
         documents: Iterable[Document],
         *,
-        former: Sequence[str] = (),
         batch_size: int | None = None,
     ) -> IngestReport:
         """Make these documents the only ones of a source, in one transaction.
@@ -153,63 +152,73 @@ class DocumentStore(DocumentReader):
         Args:
             source_id: Documents belong to it by `metadata["source_id"]`.
             documents: With ids; to be stored under them.
-            former: Ids of documents that are the source, too, without naming it.
             batch_size: Texts in one call of the embedder.
 
         Returns:
             What changed.
         """
-        change = self._source_change(source_id, documents, former)
-        vectors = self._embedder.embed(change.unknown, batch_size)
-        return self._apply_change(change, vectors)
+        source = Source(source_id, list(documents))
+        (done,) = self.replace_sources([source], batch_size=batch_size)
+        return done.report
 
     async def areplace_source(
         self,
         source_id: str,
         documents: Iterable[Document],
         *,
-        former: Sequence[str] = (),
         batch_size: int | None = None,
     ) -> IngestReport:
         """As `replace_source`, awaiting the embedder."""
-        change = await run_in_executor(
-            None, self._source_change, source_id, documents, former
-        )
-        vectors = await self._embedder.aembed(change.unknown, batch_size)
-        return await run_in_executor(None, self._apply_change, change, vectors)
+        source = Source(source_id, list(documents))
+        several = self.areplace_sources([source], batch_size=batch_size)
+        (done,) = [done async for done in several]
+        return done.report
 
-    def _source_change(
-        self, source_id: str, documents: Iterable[Document], former: Sequence[str]
-    ) -> SourceChange:
-        keywords: dict[str, Any] = {}
-        texts, metadatas = to_parts(documents, keywords)
-        new = last_of_each(self._records(texts, metadatas, keywords["ids"], {}))
-        where = both(self._scope.where, to_filter({"source_id": source_id}))
-        scan, get = self._backend.scan, self._backend.get
-        stored = scan(self.collection_name, where=where, vectors=True)
-        stored += get(
-            self.collection_name,
-            list(dict.fromkeys([*(record.id for record in new), *former])),
-            where=self._scope.where,
-            vectors=True,
-        )
-        return source_change(new, stored)
+    def replace_sources(
+        self, sources: Iterable[Source], *, batch_size: int | None = None
+    ) -> Iterator[Done]:
+        """`replace_source` of several, whose texts share the calls of the embedder.
 
-    def _apply_change(
-        self, change: SourceChange, vectors: Sequence[Vector | None]
-    ) -> IngestReport:
-        if change.records or change.stale:
-            of_text = {**change.vectors, **dict(zip(change.unknown, vectors, strict=True))}
-            self._backend.upsert(
-                self.collection_name,
-                [
-                    replace(r, vector=of_text[r.content], terms=to_terms(r))
-                    for r in change.records
-                ],
-                remove=change.stale,
-                guard=self._scope.where,
-            )
-        return change.report
+        Args:
+            sources: Read as they are needed.
+            batch_size: Texts in one call of the embedder.
+
+        Yields:
+            Each source in order, after its own transaction.
+        """
+        steps = self._writer().steps(sources, batch_size)
+        step = advance(steps, None)
+        while step:
+            vectors = None
+            if isinstance(step, Done):
+                yield step
+            else:
+                vectors = self._embedder.embed(step, batch_size)
+            step = advance(steps, vectors)
+
+    async def areplace_sources(
+        self, sources: Iterable[Source], *, batch_size: int | None = None
+    ) -> AsyncIterator[Done]:
+        """As `replace_sources`, awaiting the embedder; `sources` are read in a thread."""
+        steps = self._writer().steps(sources, batch_size)
+        step = await run_in_executor(None, advance, steps, None)
+        while step:
+            vectors = None
+            if isinstance(step, Done):
+                yield step
+            else:
+                vectors = await self._embedder.aembed(step, batch_size)
+            step = await run_in_executor(None, advance, steps, vectors)
+
+    def _writer(self) -> SourceWriter:
+        def to_stored(documents: Sequence[Document]) -> list[Record]:
+            keywords: dict[str, Any] = {}
+            texts, metadatas = to_parts(documents, keywords)
+            return last_of_each(self._records(texts, metadatas, keywords["ids"], {}))
+
+        return SourceWriter(
+            self._backend, self.collection_name, self._scope.where, to_stored
+        )
 
     def _records(
         self,

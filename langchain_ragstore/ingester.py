@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from langchain_core.documents import Document
 from langchain_core.runnables import run_in_executor
@@ -15,11 +15,17 @@ from langchain_ragstore import watching
 from langchain_ragstore.config import DEFAULT_INGEST_BATCH, DEFAULT_STABLE_SECONDS
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.folders import Folder, Run
-from langchain_ragstore.ingestion import IngestReport, by_source, former_ids, to_chunks
+from langchain_ragstore.ingestion import (
+    IngestReport,
+    Source,
+    by_source,
+    former_ids,
+    to_chunks,
+)
 from langchain_ragstore.loaders.files import Choice, Patterns
 from langchain_ragstore.path_report import PathReport
 from langchain_ragstore.progress import bar
-from langchain_ragstore.sources import areplace_source, replace_source
+from langchain_ragstore.sources import areplace_sources, replace_sources
 
 
 class Ingester:
@@ -44,7 +50,9 @@ class Ingester:
 
         Each source (`Document.id`, else `metadata["source"]`, else the text's hash) is
         written in one transaction: its new chunks come and those it no longer has go.
-        A text that is stored already is not embedded again.
+        A text that its source had already, or that comes again, is not embedded again.
+        Sources share the calls of the embedder: an error of it leaves those that were
+        stored before, and the others as they were.
 
         Args:
             documents: Any iterable, read once. Documents of one source are one source.
@@ -59,13 +67,11 @@ class Ingester:
             MissingExtraError: `progress=True` without tqdm.
         """
         report = IngestReport()
-        sources = by_source(_checked(documents))
-        with bar(progress, len(sources), "sources") as step:
-            for source_id, group in sources.items():
-                chunks = to_chunks(source_id, group, self.splitter)
-                former = former_ids(source_id, group)
-                report += replace_source(self.store, source_id, chunks, batch_size, former)
-                step(source_id)
+        groups = by_source(_checked(documents))
+        with bar(progress, len(groups), "sources") as step:
+            for done in replace_sources(self.store, self._cut(groups), batch_size):
+                report += done.report
+                step(done.source_id)
         return report
 
     async def aingest(
@@ -77,18 +83,17 @@ class Ingester:
     ) -> IngestReport:
         """As `ingest`, awaiting the embedder."""
         report = IngestReport()
-        sources = by_source(_checked(documents))
-        with bar(progress, len(sources), "sources") as step:
-            for source_id, group in sources.items():
-                chunks = await run_in_executor(
-                    None, to_chunks, source_id, group, self.splitter
-                )
-                former = former_ids(source_id, group)
-                report += await areplace_source(
-                    self.store, source_id, chunks, batch_size, former
-                )
-                step(source_id)
+        groups = by_source(_checked(documents))
+        with bar(progress, len(groups), "sources") as step:
+            async for done in areplace_sources(self.store, self._cut(groups), batch_size):
+                report += done.report
+                step(done.source_id)
         return report
+
+    def _cut(self, groups: Mapping[str, list[Document]]) -> Iterator[Source]:
+        for name, group in groups.items():
+            chunks = to_chunks(name, group, self.splitter)
+            yield Source(name, chunks, former_ids(name, group))
 
     def ingest_path(
         self,

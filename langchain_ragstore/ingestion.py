@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
 
-from langchain_ragstore.documents import canonical, content_id
+from langchain_ragstore.config import DEFAULT_EMBED_BATCH
+from langchain_ragstore.documents import (
+    canonical,
+    content_id,
+    to_count,
+    to_filter,
+    to_terms,
+)
+from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.filters import Filter, both
 from langchain_ragstore.metadata import encode
 from langchain_ragstore.model import Record, Vector
+from langchain_ragstore.storage.base import Backend
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +57,10 @@ class SourceChange:
     Attributes:
         records: To be written.
         stale: Ids to be removed.
-        vectors: Of texts that are stored already.
+        vectors: Of texts of `records` that are stored already.
         unknown: Texts to be embedded, each once.
         report: The counts.
+        ids: Of everything that was compared.
     """
 
     records: Sequence[Record]
@@ -57,6 +68,7 @@ class SourceChange:
     vectors: Mapping[str, Vector | None]
     unknown: Sequence[str]
     report: IngestReport
+    ids: frozenset[str]
 
 
 def source_change(new: Sequence[Record], stored: Iterable[Record]) -> SourceChange:
@@ -73,7 +85,12 @@ def source_change(new: Sequence[Record], stored: Iterable[Record]) -> SourceChan
     old = {record.id: record for record in stored}
     wanted = {record.id for record in new}
     changed = [r for r in new if r.id not in old or not _same(r, old[r.id])]
-    known = {r.content: r.vector for r in old.values() if r.vector is not None}
+    texts = {record.content for record in changed}
+    known = {
+        r.content: r.vector
+        for r in old.values()
+        if r.vector is not None and r.content in texts
+    }
     stale = [id for id in old if id not in wanted]
     added = sum(record.id not in old for record in changed)
     return SourceChange(
@@ -84,6 +101,7 @@ def source_change(new: Sequence[Record], stored: Iterable[Record]) -> SourceChan
         report=IngestReport(
             added, len(changed) - added, len(new) - len(changed), len(stale)
         ),
+        ids=frozenset(old) | wanted,
     )
 
 
@@ -93,6 +111,173 @@ def _same(first: Record, second: Record) -> bool:
 
 def _encoded(record: Record) -> str:
     return encode(canonical(record.metadata))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a source is to become.
+
+    Attributes:
+        source_id: What its chunks have as `source_id`.
+        chunks: With ids; all that it is to have.
+        former: As `former_ids`.
+    """
+
+    source_id: str
+    chunks: Sequence[Document]
+    former: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A source that is stored, and what that changed."""
+
+    source_id: str
+    report: IngestReport
+
+
+Vectors: TypeAlias = Sequence[Vector | None]
+Steps: TypeAlias = Generator[Done | list[str], Vectors | None, None]
+"""Gives what is done, and texts to embed, whose vectors it is to be sent."""
+
+
+def advance(steps: Steps, vectors: Vectors | None) -> Done | list[str] | None:
+    """The next step; None after the last."""
+    try:
+        return steps.send(vectors)
+    except StopIteration:
+        return None
+
+
+class SourceWriter:
+    """Sources into a collection: each in a transaction, their texts in shared batches.
+
+    Args:
+        backend: The engine.
+        collection: Where in it.
+        where: The part of the collection that may be seen and changed.
+        to_records: Checks chunks, before anything is embedded.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        collection: str,
+        where: Filter,
+        to_records: Callable[[Sequence[Document]], list[Record]],
+    ) -> None:
+        self._backend, self._collection, self._where = backend, collection, where
+        self._to_records = to_records
+        self._waiting: list[tuple[Source, SourceChange]] = []
+        self._vectors: dict[str, Vector | None] = {}  # of texts of what is waiting
+        self._places: dict[str, str] = {}  # digest of a text → id under which it is stored
+
+    def steps(self, sources: Iterable[Source], batch_size: int | None) -> Steps:
+        """Store sources in order, as soon as their texts have filled batches.
+
+        If one cannot be read, those before it are stored; if texts cannot be embedded,
+        the sources that wait for them and all that follow are left as they were.
+
+        Args:
+            sources: Read as they are needed.
+            batch_size: How many texts are asked for at once.
+        """
+        size = DEFAULT_EMBED_BATCH if batch_size is None else batch_size
+        if to_count("batch_size", size) < 1:
+            raise InvalidInputError(f"batch_size must be at least 1, got {batch_size}")
+        iterator = iter(sources)
+        while True:
+            try:
+                source = next(iterator, None)
+                change = self._change(source) if source else None
+            except Exception:
+                yield from self._embedded(size, 1)
+                raise
+            if source is None or change is None:
+                yield from self._embedded(size, 1)
+                return
+            if self._depends(source, change):
+                yield from self._embedded(size, 1)
+                change = self._change(source)
+            self._waiting.append((source, self._with_known(change)))
+            yield from self._embedded(size, 1 if len(self._waiting) >= size else size)
+
+    def _embedded(self, size: int, least: int) -> Steps:
+        """Embed what is unknown while it is that much, and store what is complete."""
+        yield from self._stored()
+        unknown = self._unknown()
+        for start in range(0, len(unknown), size):
+            batch = unknown[start : start + size]
+            if len(batch) < least:
+                break
+            vectors = yield batch
+            self._vectors.update(zip(batch, vectors or (), strict=True))
+            yield from self._stored()
+
+    def _unknown(self) -> list[str]:
+        texts = [text for _, change in self._waiting for text in change.unknown]
+        return [text for text in dict.fromkeys(texts) if text not in self._vectors]
+
+    def _stored(self) -> Steps:
+        while self._waiting:
+            source, change = self._waiting[0]
+            if not all(text in self._vectors for text in reversed(change.unknown)):
+                return
+            self._apply(change)
+            del self._waiting[0]
+            needed = {text for _, later in self._waiting for text in later.unknown}
+            self._vectors = {t: v for t, v in self._vectors.items() if t in needed}
+            yield Done(source.source_id, change.report)
+
+    def _change(self, source: Source) -> SourceChange:
+        new = self._to_records(source.chunks)
+        where = both(self._where, to_filter({"source_id": source.source_id}))
+        stored = self._backend.scan(self._collection, where=where, vectors=True)
+        ids = dict.fromkeys([*(record.id for record in new), *source.former])
+        change = source_change(new, [*stored, *self._get(ids)])
+        return replace(change, ids=change.ids | ids.keys())
+
+    def _get(self, ids: Iterable[str]) -> list[Record]:
+        return self._backend.get(
+            self._collection, list(ids), where=self._where, vectors=True
+        )
+
+    def _depends(self, source: Source, change: SourceChange) -> bool:
+        """Whether what waits will change what this one was compared with."""
+        return any(
+            not change.ids.isdisjoint(earlier.ids)
+            or any(r.metadata.get("source_id") == source.source_id for r in earlier.records)
+            for _, earlier in self._waiting
+        )
+
+    def _with_known(self, change: SourceChange) -> SourceChange:
+        """With the vectors of texts that other sources of this call have."""
+        places = [self._places.get(content_id(text, {})) for text in change.unknown]
+        ids = [id for id in places if id is not None]
+        if not ids:
+            return change
+        known = {r.content: r.vector for r in self._get(ids) if r.vector is not None}
+        return replace(
+            change,
+            vectors={**known, **change.vectors},
+            unknown=[text for text in change.unknown if text not in known],
+        )
+
+    def _apply(self, change: SourceChange) -> None:
+        if not change.records and not change.stale:
+            return
+        of_text = {**self._vectors, **change.vectors}
+        self._backend.upsert(
+            self._collection,
+            [
+                replace(r, vector=of_text[r.content], terms=to_terms(r))
+                for r in change.records
+            ],
+            remove=change.stale,
+            guard=self._where,
+        )
+        for record in change.records:
+            self._places[content_id(record.content, {})] = record.id
 
 
 def by_source(documents: Iterable[Document]) -> dict[str, list[Document]]:

@@ -123,7 +123,10 @@ ALLOWED = {
         *("config", "errors", "folders", "ingestion", "loaders.files", "path_report"),
         *("progress", "sources", "watching"),
     },
-    "ingestion": {"documents", "metadata", "model"},
+    "ingestion": {
+        *("config", "documents", "errors", "filters", "metadata", "model"),
+        "storage.base",
+    },
     "keywords": set(),
     "lexical": set(),
     "lexical.bm25": {"config", "lexical.keys", "model"},

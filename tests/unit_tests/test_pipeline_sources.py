@@ -83,6 +83,116 @@ async def test_batches(pipeline, ingest):
     assert [len(b) for b in pipeline.store.embeddings.batches] == [200, 50]
 
 
+@pytest.mark.parametrize("splitter", [None, CJKRecursiveTextSplitter(20, 0)])
+async def test_sources_share_the_calls_of_the_embedder(pipeline, ingest, splitter):
+    pipeline.splitter = splitter
+    documents = [make_document(f"d{n}", f"Document {n}.") for n in range(300)]
+    assert await ingest(documents, batch_size=100) == IngestReport(added=300)
+    assert [len(b) for b in pipeline.store.embeddings.batches] == [100] * 3
+    assert await ingest(documents) == IngestReport(skipped=300)
+    assert len(pipeline.store.embeddings.batches) == 3
+    assert {d.page_content for d in pipeline.store.get()} == {
+        d.page_content for d in documents
+    }
+    ((found, _), *_) = pipeline.retrieve("Document 299", k=1)
+    assert found.page_content == "Document 299."
+
+
+async def test_batches_of_sources_of_several_chunks(pipeline, ingest):
+    documents = [
+        make_document(f"d{n}", "".join(f"Line {m:02} of {n:02}..\n" for m in range(7)))
+        for n in range(10)
+    ]
+    assert (await ingest(documents, batch_size=20)).added == 70
+    assert [len(b) for b in pipeline.store.embeddings.batches] == [20, 20, 20, 10]
+    plain = RagPipeline(Counting(), splitter=pipeline.splitter)
+    for document in documents:
+        plain.ingest([document])
+    assert stored(plain) == stored(pipeline)
+    texts = [d.page_content for d in plain.store.get()]
+    for text in texts[::9]:
+        assert plain.retrieve(text, k=3) == pipeline.retrieve(text, k=3)
+
+
+async def test_equal_texts_of_different_sources_cost_one_embedding(pipeline, ingest):
+    documents = [make_document(f"d{n}", f"Text {n % 4}.") for n in range(50)]
+    assert await ingest(documents, batch_size=3) == IngestReport(added=50)
+    assert sorted(spent(pipeline)) == [f"Text {n}." for n in range(4)]
+    found = pipeline.retrieve("Text 1.", k=50, search_type="similarity")
+    assert len([d for d, score in found if score > 0.999]) == 13
+
+
+async def test_unchanged_sources_between_new_ones(pipeline, ingest):
+    documents = [make_document(f"d{n}", f"Text {n}.") for n in range(40)]
+    await ingest(documents[::2])
+    model = pipeline.store.embeddings
+    model.batches.clear()
+    assert await ingest(documents, batch_size=10) == IngestReport(added=20, skipped=20)
+    assert sum(map(len, model.batches)) == 20
+    assert len(model.batches) <= 4
+
+
+async def test_a_failing_batch_leaves_whole_sources(pipeline, ingest, monkeypatch):
+    model, calls = pipeline.store.embeddings, []
+    original = model._documents
+
+    def fail(name, texts):
+        calls.append(texts)
+        if len(calls) == 3:
+            raise ConnectionError("no route")
+        return original(name, texts)
+
+    monkeypatch.setattr(model, "_documents", fail)
+    documents = [make_document(f"d{n}", f"Text {n}a.\nAnd text {n}b.") for n in range(9)]
+    with pytest.raises(ConnectionError):
+        await ingest(documents, batch_size=5)
+    names = [f"d{n}:chunk:{m:04d}" for n in range(5) for m in range(2)]
+    assert [id for id, _ in stored(pipeline)] == names
+    assert await ingest(documents, batch_size=5) == IngestReport(added=8, skipped=10)
+
+
+async def test_what_cannot_be_stored_does_not_hold_up_what_comes_before(pipeline, ingest):
+    bad = Document(id="bad", page_content="Bad.", metadata={"what": object()})
+    documents = [make_document("a", "One."), bad, make_document("b", "Two.")]
+    with pytest.raises(InvalidInputError):
+        await ingest(documents)
+    assert stored(pipeline) == [("a:chunk:0000", "One.")]
+
+
+@pytest.mark.parametrize("splitter", [None, CJKRecursiveTextSplitter(20, 0)])
+async def test_sources_whose_ids_meet_come_one_after_the_other(pipeline, ingest, splitter):
+    """As if each had been ingested by itself."""
+    pipeline.splitter = splitter
+    sources = [
+        [Document("First.", id="a"), Document("Second.", id="a")],
+        [Document("Third.", id="a:chunk:0001")],
+        [Document("Fourth.", id="x", metadata={"source_id": "y"})],
+        [Document("Fifth.", id="y")],
+        [Document("Sixth.", id="x:chunk:0000")],
+    ]
+    plain = RagPipeline(Counting(), splitter=splitter)
+    expected = IngestReport()
+    for source in sources:
+        expected += plain.ingest(source)
+    assert await ingest([d for source in sources for d in source]) == expected
+    assert stored(pipeline) == stored(plain)
+    assert pipeline.store.get(order_by="$id") == plain.store.get(order_by="$id")
+
+
+async def test_a_store_without_a_model():
+    pipeline = RagPipeline(store=SQLiteVectorStore(None))
+    documents = [make_document(f"d{n}", f"Text {n % 3}.") for n in range(9)]
+    assert await pipeline.aingest(documents, batch_size=2) == IngestReport(added=9)
+    assert pipeline.ingest(documents, batch_size=2) == IngestReport(skipped=9)
+
+
+@pytest.mark.parametrize("size", [0, -1, "2"])
+async def test_batch_sizes_that_are_none(pipeline, ingest, size):
+    with pytest.raises(InvalidInputError, match="batch_size"):
+        await ingest([make_document("d", "Text.")], batch_size=size)
+    assert len(pipeline.store) == 0
+
+
 async def test_pages_without_ids_are_one_source(pipeline, ingest):
     pages = [
         Document(page_content=t, metadata={"source": "a.pdf", "page": n})
