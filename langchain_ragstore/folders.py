@@ -82,6 +82,8 @@ class Folder:
     ) -> None:
         if not isinstance(path, (str, os.PathLike)):
             raise InvalidInputError(f"path is a string or a Path, got {path!r}")
+        if not os.fspath(path):  # else it were the working folder
+            raise InvalidInputError(f"path names a file or a folder, got {path!r}")
         self.store, self.splitter, self.encoding = store, splitter, encoding
         self.choice, self.delete_missing = choice, delete_missing
         if isinstance(store, BackendVectorStore):

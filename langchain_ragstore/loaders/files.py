@@ -145,7 +145,7 @@ class _Walk:
                 continue
             for entry in entries:
                 parts = (*folder, entry.name)
-                if not entry.is_dir():
+                if not _is_folder(entry):
                     chosen = self.choice.takes(parts) and not self.choice.drops(parts)
                     found += [parts] if chosen else []
                 elif self.choice.enters(parts):
@@ -158,6 +158,13 @@ class _Walk:
         if known in self.seen:
             return True
         self.seen.add(known)
+        return False
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself; loading it will tell
         return False
 
 

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Protocol, TypeAlias
 
 from langchain_ragstore.text import graphemes
@@ -200,20 +201,35 @@ def natural(text: str) -> tuple[Breaks, ...]:
     return *_line_breaks(text), *scanned
 
 
-def separated(separators: Sequence[str], *, end: bool) -> Classes:
+@dataclass(frozen=True, slots=True)
+class Separated:
     """One class for each separator: breaks at the ends, or the starts, of its runs.
 
     The empty string is passed over: grapheme clusters are always the last resort.
+
+    Attributes:
+        separators: The best first.
+        end: Whether a separator belongs to what stands before it.
     """
-    parts = [re.escape(part) for part in separators if part]
-    finds = [re.compile(f"(?<!{part})(?:{part})++").finditer for part in parts]
-    side = _END if end else _START
-    around = max(_LOOK_AROUND, *map(len, separators)) if separators else _LOOK_AROUND
 
-    def classes(text: str) -> tuple[Breaks, ...]:
-        return tuple(_Scanned(text, find, side, around) for find in finds)
+    separators: tuple[str, ...]
+    end: bool
 
-    return classes
+    def __call__(self, text: str) -> tuple[Breaks, ...]:
+        """See `Classes`."""
+        side = _END if self.end else _START
+        around = max(_LOOK_AROUND, *map(len, self.separators), 0)
+        return tuple(
+            _Scanned(text, _runs_of(separator).finditer, side, around)
+            for separator in self.separators
+            if separator
+        )
+
+
+@lru_cache(maxsize=256)
+def _runs_of(separator: str) -> re.Pattern[str]:
+    part = re.escape(separator)
+    return re.compile(f"(?<!{part})(?:{part})++")
 
 
 # --- Units ----------------------------------------------------------------------------
@@ -227,7 +243,11 @@ _JOINED: Final = (
 )
 """What may stand in a word, number or address: letters, their accents, ASCII signs."""
 
+_OPENERS: Final = "「『“‘（【《〈〔〖〘〚［｛｢«(\\[{"
+"""Characters that belong to what stands behind them, so that no chunk ends so."""
+
 _match_marks = re.compile(f"[{_MARKS}]++").match
+_match_openers = re.compile(f"[{_OPENERS}]++").match
 _NUMBER: Final = r"(?:\d|[.,:](?<=\d[.,:])(?=\d))++"
 _match_runs: Final = tuple(
     re.compile(pattern).match
@@ -280,6 +300,11 @@ def units(text: str, place: int, lowest: int, highest: int) -> Iterator[tuple[in
         if match_run is _match_runs[0]:
             signs = _Scanned(text, _find_signs, _END)
             yield signs.last(start, place) or start, signs.first(place, end) or end
+
+
+def opening_start(text: str, place: int, lowest: int) -> int:
+    """Where the opening brackets and quotes before a position begin."""
+    return place - _length_behind(_match_openers, text, lowest, place)
 
 
 def _length_behind(

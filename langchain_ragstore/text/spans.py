@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from langchain_ragstore.text import graphemes
-from langchain_ragstore.text.boundaries import Breaks, Classes, units
+from langchain_ragstore.text.boundaries import Breaks, Classes, opening_start, units
 from langchain_ragstore.text.measures import Measure
 
 _match_white_space: Final = re.compile(r"\s+").match
@@ -154,11 +154,16 @@ class _Cutter:
         place = graphemes.floor(self.text, reach, lowest)
         if place <= lowest:  # only a part of the next cluster would fit
             return self._cut_at(lowest if lowest > before else reach)
+        # A break at `lowest` is an end, too; where the chunk begins is none.
+        first = lowest if lowest > before else lowest + 1
         for unit_start, unit_end in self._units(place):
             begin = graphemes.floor(self.text, max(unit_start, lowest), lowest)
-            if begin > lowest and self.measure.fits(begin, unit_end):
+            if begin >= first and self.measure.fits(begin, unit_end):
                 place = begin
                 break
+        opening = opening_start(self.text, place, lowest)
+        if opening >= first and graphemes.is_border(self.text, opening, lowest):
+            place = opening
         return self._cut_at(place)
 
     def _cut_at(self, place: int) -> _Cut:

@@ -192,6 +192,7 @@ def _classes(
 ) -> boundaries.Classes:
     if separators is None:
         return boundaries.natural
-    if isinstance(separators, str) or not all(isinstance(s, str) for s in separators):
+    listed = (separators,) if isinstance(separators, str) else tuple(separators)
+    if isinstance(separators, str) or not all(isinstance(part, str) for part in listed):
         raise InvalidInputError(f"separators is a list of strings, got {separators!r}")
-    return boundaries.separated(separators, end=keep_separator == "end")
+    return boundaries.Separated(listed, keep_separator == "end")

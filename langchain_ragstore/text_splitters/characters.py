@@ -8,6 +8,7 @@ from typing import Final, Literal
 from typing_extensions import override
 
 from langchain_ragstore.config import DEFAULT_CHUNK_OVERLAP, DEFAULT_CHUNK_SIZE
+from langchain_ragstore.documents import to_count
 from langchain_ragstore.text.measures import Characters, Counted, Measure
 from langchain_ragstore.text.spans import spans
 from langchain_ragstore.text_splitters.base import SpanTextSplitter
@@ -64,8 +65,11 @@ class CJKRecursiveTextSplitter(SpanTextSplitter):
         strip_whitespace: bool = True,
         length_function: Callable[[str], int] = len,
     ) -> None:
+        chunk_size = to_count("chunk_size", chunk_size)
         if chunk_overlap is None:
-            chunk_overlap = min(DEFAULT_CHUNK_OVERLAP, int(chunk_size) // 5)
+            chunk_overlap = min(DEFAULT_CHUNK_OVERLAP, chunk_size // 5)
+        if separators is not None and not isinstance(separators, str):
+            separators = list(separators)  # a generator is read once
         super().__init__(
             chunk_size,
             chunk_overlap,

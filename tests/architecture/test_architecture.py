@@ -252,7 +252,7 @@ ALLOWED = {
     },
     "text_splitters.base": {"config", "documents", "errors", "text.boundaries"},
     "text_splitters.characters": {
-        *("config", "text.measures", "text.spans", "text_splitters.base"),
+        *("config", "documents", "text.measures", "text.spans", "text_splitters.base"),
     },
     "text_splitters.structured": {
         *("config", "text.boundaries", "text.markdown", "text.measures", "text.spans"),

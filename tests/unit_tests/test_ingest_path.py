@@ -876,3 +876,8 @@ def test_progress_without_tqdm(pipeline, docs, monkeypatch):
 def test_an_entry_survives_its_encoding():
     entry = Entry(Status(1, 2, 3), "ab", "cd", 4, "/", "x")
     assert Entry.decoded(entry.encoded()) == entry
+
+
+def test_an_empty_path_is_not_the_working_folder():
+    with pytest.raises(InvalidInputError, match="got ''"):
+        RagPipeline(HashingEmbeddings(8)).ingest_path("")

@@ -304,3 +304,11 @@ def test_a_folder_goes_into_a_pipeline(tmp_path):
     assert "price (integer)" in document.page_content
     again = pipeline.ingest(d for file in files for d in file.documents)
     assert (again.added, again.skipped) == (0, 5)
+
+
+def test_a_link_to_itself_stops_nothing(tmp_path):
+    (tmp_path / "a.txt").write_text("a", encoding="utf-8")
+    (tmp_path / "s.txt").symlink_to("s.txt")
+    loaded, broken = load_files(find_files(tmp_path))
+    assert loaded.documents[0].page_content == "a"
+    assert "s.txt" in str(broken.error)

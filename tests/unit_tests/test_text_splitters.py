@@ -1,5 +1,6 @@
 """Chunks by example; numbers in brackets are reports of users of other splitters."""
 
+import pickle
 import time
 
 import pytest
@@ -19,6 +20,8 @@ CASES = [
     ),  # piper-plus #346
     ("「行きましょう。」と彼は言った。", 9, 0, ["「行きましょう。」", "と彼は言った。"]),
     ("甲。〔注〕乙。", 5, 0, ["甲。", "〔注〕乙。"]),  # remnic PR #2404
+    ("甲。〔注〕乙。", 4, 0, ["甲。", "〔注〕", "乙。"]),
+    ("甲。〔注〕乙。", 3, 0, ["甲。", "〔注〕", "乙。"]),
     ("我们使用Kubernetes部署服务", 10, 0, ["我们使用", "Kubernetes", "部署服务"]),
     (
         "春天来了。花开了。我们去爬山。",
@@ -166,6 +169,20 @@ def test_metadata_are_each_chunks_own():
     assert second.metadata["d"] == document.metadata["d"] == {"k": [1]}
 
 
+@pytest.mark.parametrize("separators", [None, ["。", "x"]])
+def test_splitters_can_be_pickled(separators):
+    splitter = pickle.loads(
+        pickle.dumps(CJKRecursiveTextSplitter(3, 0, separators=separators))
+    )
+    assert splitter.split_text("甲乙。丙丁。") == ["甲乙。", "丙丁。"]
+
+
+def test_separators_may_come_from_a_generator():
+    splitter = CJKRecursiveTextSplitter(3, 0, separators=(s for s in ["x"]))
+    assert splitter.separators == ["x"]
+    assert splitter.split_text("abxcd") == ["abx", "cd"]
+
+
 def test_texts_of_white_space():
     splitter = CJKRecursiveTextSplitter(3, 0, strip_whitespace=False)
     assert splitter.split_text(" \n\n  \n") == [" \n\n", "  \n"]
@@ -205,7 +222,7 @@ def test_offsets_of_twins():
 
 def test_crlf_and_clusters_without_stripping():
     splitter = CJKRecursiveTextSplitter(3, 0, strip_whitespace=False)
-    assert splitter.split_text("ab\r\ncd\r\n") == ["ab", "\r\nc", "d\r\n"]
+    assert splitter.split_text("ab\r\ncd\r\n") == ["ab", "\r\n", "cd", "\r\n"]
     assert CJKRecursiveTextSplitter(4, 0, strip_whitespace=False).split_text(
         "　　第一段。"
     ) == [
@@ -246,6 +263,7 @@ def test_own_separators():
         ((4, 4), {}, "chunk_overlap=4"),  # litellm #38980
         ((4, -1), {}, "chunk_overlap=-1"),
         ((10.5, 0), {}, "chunk_size.*10.5"),
+        ((None,), {}, "chunk_size.*None"),
         ((10, "2"), {}, "chunk_overlap.*'2'"),
         ((10, 0), {"keep_separator": False}, "keep_separator=False"),
         ((10, 0), {"separators": "。"}, "list of strings"),
