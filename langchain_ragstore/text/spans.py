@@ -82,8 +82,7 @@ class _Cutter:
     def __iter__(self) -> Iterator[tuple[int, int]]:
         start, end, needed = self._skip(0), 0, 0
         while start < len(self.text):
-            cut = self._cut(start, self._skip(end), needed)
-            end = self._visible(start, cut.place)
+            cut, end = self._cut(start, self._skip(end), needed)
             yield start, end
             if cut.place == len(self.text):
                 break
@@ -92,12 +91,10 @@ class _Cutter:
     # --- White space at the ends of chunks --------------------------------------------
     def _skip(self, place: int) -> int:
         """The first position from `place` on that a chunk may begin or reach up to."""
-        text = self.text
-        if self.strip and text[place : place + 1].isspace():
-            place += 1
-            if text[place : place + 1].isspace():
-                match = _match_white_space(text, place)
-                return match.end() if match else place
+        if self.strip:
+            match = _match_white_space(self.text, place)
+            if match:
+                return match.end()
         return place
 
     def _visible(self, start: int, end: int) -> int:
@@ -107,8 +104,10 @@ class _Cutter:
         return end
 
     # --- Where a chunk ends -----------------------------------------------------------
-    def _cut(self, start: int, before: int, needed: int) -> _Cut:
-        """The end of the chunk that begins at `start`; it lies behind `before`.
+    def _cut(self, start: int, before: int, needed: int) -> tuple[_Cut, int]:
+        """The end of the chunk that begins at `start`, and of what it shows.
+
+        It lies behind `before`.
 
         `needed` is an end that is known to fit, if there is one beyond `start`.
         """
@@ -116,11 +115,12 @@ class _Cutter:
         reach = max(self._skip(self.measure.reach(start)), least)
         while reach > least:
             cut = self._best_cut(start, before, reach)
-            if self.measure.fits(start, self._visible(start, cut.place)):
-                return cut
+            end = self._visible(start, cut.place)
+            if self.measure.fits(start, end):
+                return cut, end
             # Tokens are not additive: what seemed to fit was found not to.
             reach = cut.place - 1
-        return self._cut_at(least)
+        return self._cut_at(least), self._visible(start, least)
 
     def _best_cut(self, start: int, before: int, reach: int) -> _Cut:
         length = len(self.text)
