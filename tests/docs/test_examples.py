@@ -117,7 +117,7 @@ metadata.version = installed
 """
 
 
-@pytest.mark.parametrize("extra", [True, False])
+@pytest.mark.parametrize("extra", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_the_demo_runs(extra, tmp_path):
     command = [sys.executable, ROOT / "examples" / "demo.py"]
     if not extra:  # of both processes that the demo is

@@ -8,6 +8,8 @@ import pytest
 
 from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
 
+pytestmark = pytest.mark.slow
+
 ADDER = """
 import sys
 from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
@@ -39,7 +41,6 @@ def test_a_search_sees_what_another_process_added(tmp_path):
     store.close()
 
 
-@pytest.mark.slow
 def test_eight_processes_lose_nothing(tmp_path):
     store = open_store(tmp_path / "rag.db")
     adders = [adder(tmp_path / "rag.db", f"w{n}", 100) for n in range(8)]

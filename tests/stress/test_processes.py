@@ -18,6 +18,8 @@ from langchain_ragstore.model import Record, Terms
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from records import AXES, ids, record
 
+pytestmark = pytest.mark.slow
+
 WRITER = """
 import sys
 import numpy as np
@@ -98,7 +100,6 @@ def test_what_another_process_writes_is_found(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["rag.db"]
 
 
-@pytest.mark.slow
 def test_eight_processes_open_a_new_file_at_once(tmp_path):
     path = tmp_path / "rag.db"
     writers = [writer(path, f"w{n}", 100) for n in range(8)]
@@ -112,7 +113,6 @@ def test_eight_processes_open_a_new_file_at_once(tmp_path):
     check_file(path)
 
 
-@pytest.mark.slow
 def test_a_killed_writer_leaves_whole_batches(tmp_path):
     path = tmp_path / "rag.db"
     backend = SQLiteBackend(path)

@@ -101,6 +101,7 @@ def test_no_texts_give_no_vectors(model):
     assert asyncio.run(model.aembed_documents([])) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 2, 7, 1000])
 def test_a_vector_does_not_depend_on_its_batch(model, batch_size):
     texts = [*EVERY, "", "".join(PARALLEL["zh"]), " ".join(PARALLEL["en"] * 4)]
@@ -111,6 +112,7 @@ def test_a_vector_does_not_depend_on_its_batch(model, batch_size):
     assert np.abs(alone[order] - together).max() < ROUNDING
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same_vectors(model):
     texts = [PARALLEL[language][0] for language in LANGUAGES]
     program = (
