@@ -37,7 +37,7 @@ $(TESTING): $(RUNTIME)
 demo: $(RUNTIME) ## Ingest, search and reopen real documents in three languages
 	@$(PY) examples/demo.py
 
-test: lint type unit sqlite ## Everything that is checked before a change lands
+test: lint type unit ## What is checked while working: style, types, the fast tests
 
 unit: $(TESTING) ## The fast tests, on Python's own SQLite
 	@$(PY) -m pytest -q -n 2 -m "not slow"
@@ -45,7 +45,7 @@ unit: $(TESTING) ## The fast tests, on Python's own SQLite
 sqlite: $(TESTING) ## The storage tests on an old and on the newest SQLite
 	@scripts/other-sqlite $(PY) $(SQLITE_BUILDS)
 
-test-slow: $(TESTING) ## Kills, stress, large inputs
+test-slow: $(TESTING) sqlite ## Kills, stress, large inputs, other SQLites
 	@$(PY) -m pytest -q -m slow
 
 lint: $(TESTING) ## Style
