@@ -5,6 +5,7 @@ from langchain_ragstore.embeddings.hashing import HashingEmbeddings
 from langchain_ragstore.embeddings.local import LocalEmbeddings
 from langchain_ragstore.embeddings.mock import MockEmbeddings
 from langchain_ragstore.errors import (
+    AnalyzerMismatchError,
     CorruptStoreError,
     DimensionMismatchError,
     EmbeddingMismatchError,
@@ -27,6 +28,7 @@ from langchain_ragstore.path_report import PathReport
 from langchain_ragstore.pipeline import RagPipeline
 from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.structured_query import StructuredQueryTranslator
+from langchain_ragstore.text.analyzer import TextAnalyzer
 from langchain_ragstore.text_splitters import (
     CJKRecursiveTextSplitter,
     StructuredTextSplitter,
@@ -35,6 +37,7 @@ from langchain_ragstore.text_splitters import (
 from langchain_ragstore.vectorstores import SQLiteVectorStore
 
 __all__ = [
+    "AnalyzerMismatchError",
     "CJKRecursiveTextSplitter",
     "CorruptStoreError",
     "DimensionMismatchError",
@@ -59,6 +62,7 @@ __all__ = [
     "StoreLockedError",
     "StructuredQueryTranslator",
     "StructuredTextSplitter",
+    "TextAnalyzer",
     "Timestamps",
     "TokenAwareTextSplitter",
     "UnsupportedSQLiteError",

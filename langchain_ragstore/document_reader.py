@@ -17,6 +17,7 @@ from langchain_ragstore.config import DEFAULT_COLLECTION
 from langchain_ragstore.documents import (
     FilterLike,
     Timestamps,
+    to_analyzer,
     to_count,
     to_document,
     to_filter,
@@ -31,6 +32,7 @@ from langchain_ragstore.model import Record
 from langchain_ragstore.scope import Scope
 from langchain_ragstore.storage.base import Backend
 from langchain_ragstore.storage.ordering import parse_order
+from langchain_ragstore.text.analyzer import TextAnalyzer
 
 
 class DocumentReader(VectorStore):
@@ -44,11 +46,13 @@ class DocumentReader(VectorStore):
         collection_name: str = DEFAULT_COLLECTION,
         id_factory: Callable[[], str] | None = None,
         scope: Scope | None = None,
+        text_analyzer: TextAnalyzer | None = None,
     ) -> None:
         self._backend = backend
         self._embedder = Embedder(embedding)
         self._scope = scope or Scope()
         self._id_factory = id_factory
+        self._analyzer = to_analyzer(text_analyzer)
         self.collection_name = to_name("collection_name", collection_name)
 
     # --- reading ---------------------------------------------------------------
@@ -171,6 +175,11 @@ class DocumentReader(VectorStore):
         return facts | {"records": self.count()}
 
     # --- the store itself ------------------------------------------------------
+
+    @property
+    def text_analyzer(self) -> TextAnalyzer:
+        """How texts and queries become what full text compares."""
+        return self._analyzer
 
     @property
     @override

@@ -17,7 +17,7 @@ from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import Filter, Predicate
 from langchain_ragstore.metadata import encode
 from langchain_ragstore.model import Record, Terms
-from langchain_ragstore.text.terms import term_counts
+from langchain_ragstore.text.analyzer import DEFAULT_ANALYZER, TextAnalyzer
 
 RESULT_KEYS: Final = frozenset({"relevance_score", "ragstore"})
 """Metadata that searches write on results; dropped when a result is stored again."""
@@ -231,16 +231,25 @@ def to_records(
     return records
 
 
-def to_terms(record: Record) -> Terms:
+def to_terms(record: Record, analyzer: TextAnalyzer) -> Terms:
     """What full text finds a record by: its content, and its titles."""
-    return Terms(
-        term_counts(record.content), term_counts(_titles(record.metadata), singles=True)
-    )
+    return analyzer.index_terms(record.content, _titles(record.metadata))
 
 
-def query_terms(query: str) -> Terms:
-    """What full text looks for."""
-    return Terms(term_counts(query), term_counts(query, singles=True))
+def to_analyzer(value: object) -> TextAnalyzer:
+    """What a `text_analyzer` argument means; None is the default.
+
+    Raises:
+        InvalidInputError: It is no `TextAnalyzer`.
+    """
+    if value is None:
+        return DEFAULT_ANALYZER
+    if not isinstance(value, TextAnalyzer):
+        raise InvalidInputError(
+            f"text_analyzer is a TextAnalyzer or None, got {value!r}; functions go into "
+            "one: TextAnalyzer(stemmer=..., segmenter=...)"
+        )
+    return value
 
 
 def _titles(metadata: Mapping[str, Any]) -> str:

@@ -15,12 +15,11 @@ from langchain_ragstore.documents import (
     content_id,
     to_count,
     to_filter,
-    to_terms,
 )
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import Filter, both
 from langchain_ragstore.metadata import encode
-from langchain_ragstore.model import Record, Vector
+from langchain_ragstore.model import Record, Terms, Vector
 from langchain_ragstore.storage.base import Backend
 
 
@@ -157,6 +156,7 @@ class SourceWriter:
         collection: Where in it.
         where: The part of the collection that may be seen and changed.
         to_records: Checks chunks, before anything is embedded.
+        terms_of: What full text finds a chunk by.
     """
 
     def __init__(
@@ -165,9 +165,10 @@ class SourceWriter:
         collection: str,
         where: Filter,
         to_records: Callable[[Sequence[Document]], list[Record]],
+        terms_of: Callable[[Record], Terms],
     ) -> None:
         self._backend, self._collection, self._where = backend, collection, where
-        self._to_records = to_records
+        self._to_records, self._terms_of = to_records, terms_of
         self._waiting: list[tuple[Source, SourceChange]] = []
         self._vectors: dict[str, Vector | None] = {}  # of texts of what is waiting
         self._places: dict[str, str] = {}  # digest of a text → id under which it is stored
@@ -270,7 +271,7 @@ class SourceWriter:
         self._backend.upsert(
             self._collection,
             [
-                replace(r, vector=of_text[r.content], terms=to_terms(r))
+                replace(r, vector=of_text[r.content], terms=self._terms_of(r))
                 for r in change.records
             ],
             remove=change.stale,

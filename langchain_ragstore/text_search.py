@@ -13,7 +13,6 @@ from langchain_ragstore.config import DEFAULT_K
 from langchain_ragstore.document_store import DocumentStore
 from langchain_ragstore.documents import (
     FilterLike,
-    query_terms,
     to_count,
     to_document,
     to_filter,
@@ -86,7 +85,7 @@ class TextSearch(DocumentStore):
         return await run_in_executor(None, self._by_words, query, search)
 
     def _by_words(self, query: str, search: Search) -> list[tuple[Document, float]]:
-        terms = query_terms(_checked(query))
+        terms = self._analyzer.query_terms(_checked(query))
         hits = self._backend.lexical(
             self.collection_name, terms, search.k, where=search.where
         )
@@ -157,7 +156,7 @@ class TextSearch(DocumentStore):
             self._backend,
             self.collection_name,
             unit_vector(embedding),
-            query_terms(query),
+            self._analyzer.query_terms(query),
             search.k,
             fusion=fusion,
             where=search.where,

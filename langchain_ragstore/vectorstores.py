@@ -32,6 +32,7 @@ from langchain_ragstore.retrievers import StoreRetriever
 from langchain_ragstore.search_request import MMR_KEYWORDS, Search
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.stores import SQLiteByteStore
+from langchain_ragstore.text.analyzer import TextAnalyzer
 from langchain_ragstore.text_search import TextSearch, marked
 from langchain_ragstore.vectors.arrays import unit_vector
 
@@ -321,6 +322,8 @@ class SQLiteVectorStore(BackendVectorStore):
         id_factory: Makes the ids of documents that have none; None for ids that are a
             hash of text and metadata.
         clock: Seconds since the epoch; decides what has expired.
+        text_analyzer: What full text is made of: stemming, words of Chinese and Japanese,
+            a dictionary, synonyms; None for the default `TextAnalyzer()`.
         **unknown: None is read; any raises `TypeError` with a guess at what was meant.
 
     Raises:
@@ -350,6 +353,7 @@ class SQLiteVectorStore(BackendVectorStore):
         read_only: bool = False,
         id_factory: Callable[[], str] | None = None,
         clock: Callable[[], float] = time.time,
+        text_analyzer: TextAnalyzer | None = None,
         **unknown: Any,
     ) -> None:
         refuse_unknown(type(self).__name__, unknown, CONSTRUCTOR_KEYWORDS)
@@ -360,6 +364,7 @@ class SQLiteVectorStore(BackendVectorStore):
             embedding,
             collection_name=collection_name,
             id_factory=id_factory,
+            text_analyzer=text_analyzer,
         )
 
     @classmethod
@@ -500,4 +505,5 @@ CONSTRUCTOR_KEYWORDS: Final = (
     "read_only",
     "id_factory",
     "clock",
+    "text_analyzer",
 )

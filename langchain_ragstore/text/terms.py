@@ -57,7 +57,7 @@ _WIDE_MARKS: Final = tuple(
     (mark, unicodedata.normalize("NFKC", mark))
     for mark in "\uff0c\uff1a\uff08\uff09\uff1b\uff01\uff1f\u3000"
 )
-"""The marks of wide width that stand in nearly every Chinese text, and what they fold to."""
+"""The wide marks that stand in nearly every Chinese text, and what they fold to."""
 
 _JOINERS: Final = "-._'&\u2019"
 """Regex class of what holds a compound together when it stands alone between letters."""
@@ -123,6 +123,16 @@ def runs(normalized: str) -> tuple[list[str], list[str]]:
     return [word for word, _ in found if word], [run for _, run in found if run]
 
 
+def runs_in_order(normalized: str) -> list[str]:
+    """The words and stretches of normalised text as they follow one another.
+
+    Example:
+        >>> runs_in_order("重跑gen-itgc后")
+        ['重跑', 'gen-itgc', '后']
+    """
+    return [word or run for word, run in _any_runs().findall(normalized)]
+
+
 @cache
 def _any_runs() -> re.Pattern[str]:
     r"""Build the pattern of `runs`: one group for words, one for stretches.
@@ -131,11 +141,7 @@ def _any_runs() -> re.Pattern[str]:
     subtracting the unspaced scripts from it by look-ahead is 20 times slower than one
     explicit class. The class is built at first use: it takes 50 ms.
     """
-    letters = [
-        code
-        for code in range(ord("0"), 0x10000)
-        if _continues_word(chr(code)) and not is_unspaced(chr(code))
-    ]
+    letters = [code for code in range(ord("0"), 0x10000) if is_letter(chr(code))]
     letter = f"[{_char_ranges(letters)}{_ASTRAL_LETTERS}]"
     word = f"{letter}+(?:[{_JOINERS}]{letter}+)*{_CLOSERS}"
     return re.compile(f"({word})|([{_UNSPACED}]+)")
@@ -162,6 +168,11 @@ def is_unspaced(term: str) -> bool:
 
 
 _UNSPACED_CHAR: Final = re.compile(f"[{_UNSPACED}]")
+
+
+def is_letter(char: str) -> bool:
+    """Tell whether a character goes on with a word; those of stretches do not."""
+    return _continues_word(char) and not is_unspaced(char)
 
 
 def is_compound(term: str) -> bool:

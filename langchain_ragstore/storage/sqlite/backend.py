@@ -20,7 +20,7 @@ from langchain_ragstore.metadata import decode, encode
 from langchain_ragstore.model import Hit, LexicalScores, Record, Terms, Vector, ranked
 from langchain_ragstore.storage.base import check_dimension, outside_guard, patched
 from langchain_ragstore.storage.ordering import COLUMNS, ordered, parse_order
-from langchain_ragstore.storage.sqlite import lexicon, segments, steps
+from langchain_ragstore.storage.sqlite import lexicon, reindexing, segments, steps
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import MEMORY, Database, bound
 from langchain_ragstore.storage.sqlite.resident import (
@@ -100,10 +100,11 @@ class SQLiteBackend:
                 steps.keys(connection, state, now, ids=remove, where=EVERYTHING),
             )
             steps.agree_on_dimension(connection, state, collection, records)
+            texts = [r.terms for r in records if r.terms is not None]
+            steps.agree_on_analyzer(connection, state, collection, now, texts)
             (generation,) = connection.execute(
                 sql.NEXT_GENERATION, (state.collection,)
             ).fetchone()
-            texts = [r.terms for r in records if r.terms is not None]
             stamps, blocks = segments.add(connection, state.collection, texts)
             steps.write_records(connection, state.collection, generation, now, rows, stamps)
             if stamps:
@@ -354,6 +355,7 @@ class SQLiteBackend:
             if state is None or k < 1:
                 return []
             now = self._clock()
+            steps.check_query(connection, state, collection, now, query)
             known = self._lexicons.snapshot(connection, state)
             scores, _ = lexicon.scored(connection, known, query, now)
             if where != EVERYTHING:
@@ -381,6 +383,7 @@ class SQLiteBackend:
             if state is None:
                 return LexicalScores({}, 0.0)
             now = self._clock()
+            steps.check_query(connection, state, collection, now, query)
             known = self._lexicons.snapshot(connection, state)
             scores, reachable = lexicon.scored(connection, known, query, now)
             rows = steps.rows(
@@ -395,6 +398,20 @@ class SQLiteBackend:
             )
 
         return self._searching(search)
+
+    def analyzer(self, collection: str) -> str | None:
+        """See `Backend.analyzer`."""
+        with self._database.read() as connection:
+            state = steps.state(connection, collection)
+            if state is None:
+                return None
+            return steps.analyzer(connection, state, self._clock())
+
+    def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
+        """See `Backend.reindex`."""
+        count = reindexing.reindex(self._database, collection, self._clock, terms_of)
+        logger.info("%s: indexed %d texts anew", collection, count)
+        return count
 
     def compact_text(self, collection: str) -> None:
         """Merge the text index into one segment, in many short transactions."""

@@ -36,7 +36,7 @@ def batches(values: Sequence[Any]) -> Iterator[list[Any]]:
 
 # --- collections ---------------------------------------------------------------------
 COLLECTION: Final = (
-    "SELECT key, generation, floor, dimension FROM ragstore_collection "
+    "SELECT key, generation, floor, dimension, analyzer FROM ragstore_collection "
     "WHERE name = CAST(? AS TEXT)"
 )
 ADD_COLLECTION: Final = (
@@ -123,6 +123,24 @@ DELETE FROM ragstore_segment WHERE collection = ? AND NOT EXISTS (
 """
 ADD_BLOCK: Final = "INSERT INTO ragstore_posting (segment, number, data) VALUES (?, ?, ?)"
 BLOCK: Final = "SELECT data FROM ragstore_posting WHERE segment = ? AND number = ?"
+
+SET_ANALYZER: Final = (
+    "UPDATE ragstore_collection SET analyzer = CAST(? AS TEXT) WHERE key = ?"
+)
+ANY_INDEXED: Final = f"""
+SELECT 1 FROM ragstore_record r
+WHERE r.collection = ? AND {PRESENT} AND r.stamp IS NOT NULL LIMIT 1
+"""
+RECORD_PAGE: Final = """
+SELECT r.generation, r.key, r.id, r.content, r.metadata, r.created_at, r.updated_at,
+    r.expires_at, NULL
+FROM ragstore_record r WHERE r.collection = ? AND r.key > ? ORDER BY r.key LIMIT ?
+"""
+GENERATIONS: Final = (
+    "SELECT key, generation FROM ragstore_record WHERE collection = ? ORDER BY key"
+)
+SET_STAMP: Final = "UPDATE ragstore_record SET stamp = ? WHERE key = ?"
+DROP_SEGMENTS: Final = "DELETE FROM ragstore_segment WHERE collection = ?"
 
 # --- following changes ---------------------------------------------------------------
 CHANGED: Final = """
