@@ -10,7 +10,6 @@ from langchain_core.documents import Document
 from langchain_core.runnables import run_in_executor
 from typing_extensions import override
 
-from langchain_ragstore.document_reader import DocumentReader
 from langchain_ragstore.documents import (
     RESULT_KEYS,
     FilterLike,
@@ -20,20 +19,19 @@ from langchain_ragstore.documents import (
     to_ids,
     to_records,
     to_seconds,
-    to_terms,
 )
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, Filter, both
 from langchain_ragstore.ingestion import Done, IngestReport, Source, SourceWriter, advance
 from langchain_ragstore.keywords import refuse_unknown
-from langchain_ragstore.model import Record, Terms, Vector
-from langchain_ragstore.storage.base import check_analyzer
+from langchain_ragstore.model import Record, Vector
+from langchain_ragstore.text_index import TextIndexed
 from langchain_ragstore.vectors.arrays import unit_matrix
 
 ADD_KEYWORDS: Final = ("ids", "batch_size", "expires_at", "current_time")
 
 
-class DocumentStore(DocumentReader):
+class DocumentStore(TextIndexed):
     """What a store over any `Backend` does with documents, but for search."""
 
     # --- adding ----------------------------------------------------------------
@@ -217,13 +215,8 @@ class DocumentStore(DocumentReader):
             texts, metadatas = to_parts(documents, keywords)
             return last_of_each(self._records(texts, metadatas, keywords["ids"], {}))
 
-        return SourceWriter(
-            self._backend,
-            self.collection_name,
-            self._scope.where,
-            to_stored,
-            self._terms_of,
-        )
+        place = (self._backend, self.collection_name, self._scope.where)
+        return SourceWriter(*place, to_stored, self._terms_of)
 
     def _records(
         self,
@@ -262,44 +255,6 @@ class DocumentStore(DocumentReader):
                 guard=self._scope.where,
             )
         return [record.id for record in records]
-
-    def _terms_of(self, record: Record) -> Terms:
-        return to_terms(record, self._analyzer)
-
-    def _check_analyzer(self) -> None:
-        """Refuse what could not be indexed before a model is called for it.
-
-        The transaction of the write looks again.
-        """
-        stored = self._backend.analyzer(self.collection_name)
-        if stored is not None:
-            check_analyzer(self.collection_name, stored, self._analyzer.description)
-
-    def reindex_text(self) -> int:
-        """Make the text index anew with this store's `text_analyzer`.
-
-        Needed after `AnalyzerMismatchError`, and after what a function of the analyzer
-        gives has changed. Others may read and write meanwhile: the terms are made beside
-        the file and put in place in one transaction, before which searches see the old
-        index. Vectors and documents stay as they are.
-
-        Returns:
-            How many documents the index holds.
-
-        Raises:
-            InvalidInputError: A scoped view, which may not index what it cannot see; or
-                the stemmer or segmenter failed.
-        """
-        if self._scope.where != EVERYTHING:
-            raise InvalidInputError(
-                "a scoped view cannot index the collection anew: the index belongs to the "
-                "whole of it; call reindex_text() on the whole store"
-            )
-        return self._backend.reindex(self.collection_name, self._terms_of)
-
-    async def areindex_text(self) -> int:
-        """As `reindex_text`, off the event loop."""
-        return await run_in_executor(None, self.reindex_text)
 
     # --- changing and deleting -------------------------------------------------
 

@@ -43,6 +43,7 @@ LAYERS = {
     "retrievers": 5,
     "search_request": 5,
     "structured_query": 5,
+    "text_index": 5,
     "text_search": 5,
     "evaluation": 5,
     "text_splitters": 5,
@@ -72,19 +73,19 @@ ALLOWED = {
         *("documents", "errors", "embeddings.hashing", "embeddings.local"),
         *("embeddings.mock", "evaluation", "indexing", "ingestion", "notebook"),
         *("path_report", "pipeline", "stores", "structured_query", "text_splitters"),
-        "vectorstores",
+        *("text.analyzer", "vectorstores"),
     },
     "chains": {"errors"},
     "config": set(),
     "document_reader": {
         *("config", "documents", "embedder", "errors", "filters", "model", "scope"),
-        *("storage.base", "storage.ordering"),
+        *("storage.base", "storage.ordering", "text.analyzer"),
     },
     "document_store": {
-        *("document_reader", "documents", "errors", "filters", "ingestion", "keywords"),
-        *("model", "vectors.arrays"),
+        *("documents", "errors", "filters", "ingestion", "keywords", "model"),
+        *("text_index", "vectors.arrays"),
     },
-    "documents": {"config", "errors", "filters", "metadata", "model", "text.terms"},
+    "documents": {"config", "errors", "filters", "metadata", "model", "text.analyzer"},
     "embedder": {"config", "documents", "errors", "model", "vectors.arrays"},
     "embeddings": set(),
     "embeddings.hashing": {"errors", "model", "text.terms"},
@@ -204,6 +205,7 @@ ALLOWED = {
         *("storage.ordering", "vectors.arrays"),
         *(f"{SQLITE}.{name}" for name in ("connection", "lexicon", "resident", "schema")),
         *(f"{SQLITE}.{name}" for name in ("segments", "statements", "steps", "where")),
+        f"{SQLITE}.reindexing",
     },
     f"{SQLITE}.blobs": {
         f"{SQLITE}.{name}" for name in ("connection", "lease", "statements")
@@ -217,6 +219,11 @@ ALLOWED = {
     f"{SQLITE}.lexicon": {
         *("config", "errors", "lexical.bm25", "lexical.keys", "lexical.postings", "model"),
         *(f"{SQLITE}.{name}" for name in ("resident", "segments", "statements")),
+    },
+    f"{SQLITE}.reindexing": {
+        *("errors", "lexical.postings", "model", "storage.base"),
+        *(f"{SQLITE}.{name}" for name in ("connection", "resident", "segments")),
+        *(f"{SQLITE}.{name}" for name in ("statements", "steps")),
     },
     f"{SQLITE}.resident": {"errors", "model", f"{SQLITE}.statements"},
     f"{SQLITE}.schema": {"errors", f"{SQLITE}.connection"},
@@ -237,6 +244,16 @@ ALLOWED = {
     },
     "structured_query": {"errors"},
     "text": set(),
+    "text.analyzer": {
+        *("config", "errors", "model"),
+        *(f"text.{name}" for name in ("callables", "phrases", "synonyms", "terms")),
+    },
+    "text.callables": {"config", "errors"},
+    "text.phrases": {"text.terms"},
+    "text.synonyms": {
+        *("config", "errors"),
+        *(f"text.{name}" for name in ("callables", "phrases", "terms")),
+    },
     "text.boundaries": {"text.graphemes"},
     "text.graphemes": set(),
     "text.ranks": {"config", "errors", "text.vocabularies"},
@@ -262,6 +279,9 @@ ALLOWED = {
         *("config", "errors", "text.spans", "text.token_measure", "text.tokenizer"),
         "text_splitters.base",
     },
+    "text_index": {
+        *("document_reader", "documents", "errors", "filters", "model", "storage.base"),
+    },
     "text_search": {
         *("config", "document_store", "documents", "errors", "filters", "keywords"),
         *("model", "retrieval.hybrid", "search_request", "vectors.arrays"),
@@ -271,7 +291,7 @@ ALLOWED = {
     "vectorstores": {
         *("config", "document_store", "documents", "errors", "filters", "indexing"),
         *("keywords", "model", "retrieval.diversify", "retrievers", "search_request"),
-        *(f"{SQLITE}.backend", "stores", "text_search", "vectors.arrays"),
+        *(f"{SQLITE}.backend", "stores", "text.analyzer", "text_search", "vectors.arrays"),
     },
     "watching": {"config", "errors", "folders", "path_report"},
 }

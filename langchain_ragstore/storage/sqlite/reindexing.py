@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from langchain_ragstore.errors import ReadOnlyError
+from langchain_ragstore.lexical.postings import Prepared, prepared
 from langchain_ragstore.model import Record, Terms
 from langchain_ragstore.storage.base import check_analyzer
 from langchain_ragstore.storage.sqlite import segments, steps
@@ -38,7 +39,7 @@ class _Page:
 
     seen: Mapping[int, int]
     indexed: Sequence[int]
-    texts: segments.Prepared | None
+    texts: Prepared | None
     analyzers: frozenset[str]
 
 
@@ -85,7 +86,7 @@ def _page(rows: Sequence[tuple[object, ...]], terms_of: TermsOf) -> _Page:
         made = terms_of(record)
         if made is not None:
             terms[key] = made
-    texts = segments.prepared(list(terms.values())) if terms else None
+    texts = prepared(list(terms.values())) if terms else None
     makers = frozenset(made.analyzer for made in terms.values())
     return _Page(seen, list(terms), texts, makers)
 

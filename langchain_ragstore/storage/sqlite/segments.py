@@ -29,11 +29,12 @@ from langchain_ragstore.errors import CorruptStoreError, RagStoreError
 from langchain_ragstore.lexical.postings import (
     Block,
     Keys,
+    Prepared,
     Rows,
     encoded,
     merged,
-    of_terms,
     packed,
+    prepared,
     renumbered,
     unpacked,
 )
@@ -152,28 +153,6 @@ def blocks_between(segment: Segment, first: int, after: int | None) -> range:
 
 
 # --- writing ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
-    """Posting lists of some texts, ready to be written.
-
-    Attributes:
-        blocks: First term and bytes of each block.
-        body: How many terms each text's body has.
-        title: How many its title has.
-    """
-
-    blocks: Sequence[tuple[int, bytes]]
-    body: Rows
-    title: Rows
-
-
-def prepared(texts: Sequence[Terms]) -> Prepared:
-    """The posting lists of at least one text."""
-    body = np.array([sum(text.body.values()) for text in texts], np.int64)
-    title = np.array([sum(text.title.values()) for text in texts], np.int64)
-    return Prepared(list(encoded(of_terms(texts))), body, title)
 
 
 def add(
