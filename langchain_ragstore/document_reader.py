@@ -167,10 +167,16 @@ class DocumentReader(VectorStore):
     def stats(self) -> dict[str, Any]:
         """Facts about the collection and its file: counts, dimension, bytes, versions.
 
+        `text_analyzer` is what made the text index, None where there is none.
+
         A view tells only how many documents it sees.
         """
-        facts = {"collection": self.collection_name, "embedding": repr(self.embeddings)}
+        facts: dict[str, Any] = {
+            "collection": self.collection_name,
+            "embedding": repr(self.embeddings),
+        }
         if self._scope.where == EVERYTHING:
+            facts["text_analyzer"] = self._backend.analyzer(self.collection_name)
             return facts | self._backend.stats(self.collection_name)
         return facts | {"records": self.count()}
 

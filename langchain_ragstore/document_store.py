@@ -66,6 +66,7 @@ class DocumentStore(TextIndexed):
         """
         records = self._records(texts, metadatas, ids, kwargs)
         unique = last_of_each(records)
+        self._check_analyzer()
         vectors = self._embedder.embed(
             [r.content for r in unique], kwargs.get("batch_size")
         )
@@ -83,6 +84,7 @@ class DocumentStore(TextIndexed):
         """As `add_texts`, awaiting the embedder."""
         records = self._records(texts, metadatas, ids, kwargs)
         unique = last_of_each(records)
+        await run_in_executor(None, self._check_analyzer)
         vectors = await self._embedder.aembed(
             [r.content for r in unique], kwargs.get("batch_size")
         )
@@ -211,6 +213,7 @@ class DocumentStore(TextIndexed):
 
     def _writer(self) -> SourceWriter:
         def to_stored(documents: Sequence[Document]) -> list[Record]:
+            self._check_analyzer()
             keywords: dict[str, Any] = {}
             texts, metadatas = to_parts(documents, keywords)
             return last_of_each(self._records(texts, metadatas, keywords["ids"], {}))
@@ -236,7 +239,6 @@ class DocumentStore(TextIndexed):
             expires_at=to_seconds(keywords.get("expires_at")),
         )
         self._scope.check(records)
-        self._check_analyzer()
         return records
 
     def _store(
@@ -282,6 +284,7 @@ class DocumentStore(TextIndexed):
             for record in self._records(*to_parts(given, {}), wanted, {})
         ]
         unique = last_of_each(records)
+        self._check_analyzer()
         vectors = self._embedder.embed([r.content for r in unique], None)
         self._store(records, unique, vectors)
 

@@ -70,8 +70,9 @@ def test_stemming_can_be_off_or_anybody_elses():
 def test_a_stemmer_sees_plain_words_and_parts_without_digits():
     seen = []
     analyzer = TextAnalyzer(stemmer=lambda word: seen.append(word) or word)
-    analyzer.terms("Über a-b c++ हिन्दी v2 2024 東京 " + "x" * 101)
-    assert sorted(seen) == ["a", "b", "c", "über", "हिन्दी"]
+    longest = "x" * 100
+    analyzer.terms(f"Über a-b c++ हिन्दी v2 2024 東京 {longest} {longest}x")
+    assert sorted(seen) == ["a", "b", "c", longest, "über", "हिन्दी"]
 
 
 def test_a_stem_is_asked_for_once():
@@ -374,6 +375,29 @@ def test_useless_results_are_refused_when_they_come(given, message):
     for use in (analyzer.index_terms, analyzer.query_terms):
         with pytest.raises(InvalidInputError, match=message):
             use("Walking 東京都")
+
+
+def test_how_long_a_result_may_be():
+    longest = "x" * (8 * 4 + 16)
+    assert TextAnalyzer(stemmer=lambda _: longest).terms("word") == [longest]
+    with pytest.raises(InvalidInputError, match="a stem, not a text"):
+        TextAnalyzer(stemmer=lambda _: longest + "x").terms("word")
+    words = ["東京都"] * 13  # 39 characters; 40 are the most for three
+    assert TextAnalyzer(segmenter=lambda _: [*words, "都"]).index_terms("東京都").body == {
+        "東京都": 13,
+        "東京": 1,
+        "京都": 1,
+    }
+    with pytest.raises(InvalidInputError, match="its words once"):
+        TextAnalyzer(segmenter=lambda _: [*words, "都", "都"]).terms("東京都")
+
+
+def test_errors_show_the_beginning_of_a_long_text():
+    analyzer = TextAnalyzer(segmenter=lambda _: 1 / 0)
+    with pytest.raises(InvalidInputError, match=f"failed on '{'東' * 60}'…: Zero"):
+        analyzer.terms("東" * 61)
+    with pytest.raises(InvalidInputError, match=f"failed on '{'東' * 60}': Zero"):
+        analyzer.terms("東" * 60)
 
 
 @pytest.mark.parametrize(

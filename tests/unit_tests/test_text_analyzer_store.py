@@ -101,6 +101,13 @@ def test_indexing_anew_takes_the_analyzer_over(path):
         assert found(old, "dog") == ["a", "b", "c"]
 
 
+def test_stats_tell_what_made_the_index(path):
+    with opened(path, PLAIN) as store:
+        assert store.stats()["text_analyzer"] == "terms 1, stemmer english"
+        store.clear()
+        assert store.stats()["text_analyzer"] is None
+
+
 def test_titles_are_indexed_anew(tmp_path):
     with opened(tmp_path / "rag.db") as store:
         store.add_texts(["x"], [{"title": "Dogs", "heading_path": ["Cats"]}], ids=["a"])
