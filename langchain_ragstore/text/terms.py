@@ -141,7 +141,11 @@ def _any_runs() -> re.Pattern[str]:
     subtracting the unspaced scripts from it by look-ahead is 20 times slower than one
     explicit class. The class is built at first use: it takes 50 ms.
     """
-    letters = [code for code in range(ord("0"), 0x10000) if is_letter(chr(code))]
+    letters = [
+        code
+        for code in range(ord("0"), 0x10000)
+        if _continues_word(chr(code)) and not is_unspaced(chr(code))
+    ]
     letter = f"[{_char_ranges(letters)}{_ASTRAL_LETTERS}]"
     word = f"{letter}+(?:[{_JOINERS}]{letter}+)*{_CLOSERS}"
     return re.compile(f"({word})|([{_UNSPACED}]+)")

@@ -44,7 +44,7 @@ dynamic = TextAnalyzer(stemmer=None, synonyms=lambda query: {query: ["x"]})
 german: SQLiteVectorStore = SQLiteVectorStore.from_texts(
     ["a"], None, text_analyzer=analyzer
 )
-indexed: int = german.reindex_text()
+anew: int = german.reindex_text()
 
 ids: list[str] = ours.add_documents([make_document("a", "text", metadata={"n": 1})])
 ours.add_texts((text for text in "ab"), ids=["1", None], expires_at=dt.datetime.now(dt.UTC))
