@@ -272,7 +272,14 @@ class DocumentWriter(DocumentReader):
             return
         self._backend.upsert(
             self.collection_name,
-            [replace(r, terms=to_terms(r, self._index_text)) for r in records],
+            [
+                replace(
+                    r,
+                    terms=to_terms(r, self._index_text),
+                    digest=None if r.vector is None else r.digest,
+                )
+                for r in records
+            ],
             remove=remove,
             guard=self._scope.where,
             expected=expected,
