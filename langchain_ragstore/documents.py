@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -12,7 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from langchain_core.documents import Document
 
 from langchain_ragstore import filters
-from langchain_ragstore.config import CONTENT_ID_LENGTH
+from langchain_ragstore.config import CONTENT_ID_LENGTH, DIGEST_BYTES
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import Filter, Predicate
 from langchain_ragstore.metadata import encode
@@ -22,8 +23,15 @@ from langchain_ragstore.text.analyzer import DEFAULT_ANALYZER, TextAnalyzer
 RESULT_KEYS: Final = frozenset({"relevance_score", "ragstore"})
 """Metadata that searches write on results; dropped when a result is stored again."""
 
+TITLE_KEYS: Final = frozenset({"title", "heading_path"})
+"""Metadata that stand above a text and are found with it."""
+
 FilterLike: TypeAlias = Mapping[Any, Any] | Callable[[Document], bool] | Filter | None
 """What every `filter` argument takes: a dictionary, a function of a document, None."""
+
+
+IndexText: TypeAlias = Callable[[Document], str]
+"""What of a document both kinds of search read; it may differ from what is returned."""
 
 
 class Timestamps(NamedTuple):
@@ -115,6 +123,49 @@ def content_id(text: str, metadata: Mapping[str, Any]) -> str:
     return digest.hexdigest()[:CONTENT_ID_LENGTH]
 
 
+def titles(metadata: Mapping[str, Any]) -> str:
+    """The title and the headings above a chunk, where they are texts; each once."""
+    path = metadata.get("heading_path")
+    found = [metadata.get("title"), *(path if isinstance(path, (list, tuple)) else ())]
+    return "\n".join(dict.fromkeys(title for title in found if isinstance(title, str)))
+
+
+def with_titles(document: Document) -> str:
+    r"""The default `index_text`: a document's title and headings, a blank line, its text.
+
+    A chunk of the middle of a section so says what it is about.
+
+    Example:
+        ```python
+        from langchain_core.documents import Document
+
+        from langchain_ragstore.documents import with_titles
+
+        chunk = Document("Press F4.", metadata={"title": "Printing", "page": 3})
+        assert with_titles(chunk) == "Printing\n\nPress F4."
+        assert with_titles(Document("Press F4.")) == "Press F4."
+        ```
+    """
+    above = titles(document.metadata)
+    return f"{above}\n\n{document.page_content}" if above else document.page_content
+
+
+def to_index_text(function: IndexText | None) -> IndexText:
+    """The function that makes what is indexed; None is `with_titles`.
+
+    Raises:
+        InvalidInputError: It cannot be called.
+    """
+    if function is None:
+        return with_titles
+    if not callable(function):
+        raise InvalidInputError(
+            f"index_text is a function of a document that returns a string, such as "
+            f"lambda document: document.page_content; got {function!r}"
+        )
+    return function
+
+
 def to_filter(filter: FilterLike) -> Filter:
     """Parse a filter argument.
 
@@ -195,6 +246,7 @@ def to_records(
     stamp: Callable[[Mapping[str, Any]], dict[str, Any]] = dict,
     id_factory: Callable[[], str] | None = None,
     expires_at: float | None = None,
+    index_text: IndexText = with_titles,
 ) -> list[Record]:
     """Check what is to be added, before anything is embedded.
 
@@ -205,6 +257,7 @@ def to_records(
         stamp: Makes the metadata to store from those given.
         id_factory: Makes missing ids; None for ids of the content.
         expires_at: Seconds since the epoch.
+        index_text: Makes what is embedded of a document.
 
     Returns:
         One record for each text, without vectors.
@@ -227,13 +280,39 @@ def to_records(
         kept = stamp(_without_results(metadata))
         encode(kept)
         made = id or (id_factory() if id_factory else content_id(text, kept))
-        records.append(Record(made, text, kept, expires_at=expires_at))
+        record = Record(made, text, kept, expires_at=expires_at)
+        records.append(indexed(record, index_text))
     return records
 
 
-def to_terms(record: Record, analyzer: TextAnalyzer) -> Terms:
-    """What full text finds a record by: its content, and its titles."""
-    return analyzer.index_terms(record.content, _titles(record.metadata))
+def indexed(record: Record, index_text: IndexText) -> Record:
+    """A record with the text that is embedded for it, and that text's digest.
+
+    Raises:
+        InvalidInputError: `index_text` made no text.
+    """
+    text = index_text(to_document(record))
+    if not isinstance(text, str):
+        raise InvalidInputError(
+            f"index_text must return a string, got {text!r} for document {record.id!r}"
+        )
+    return replace(record, indexed=text, digest=text_digest(text))
+
+
+def text_digest(text: str) -> bytes:
+    """What tells texts that were embedded apart."""
+    data = text.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
+
+
+def to_terms(record: Record, index_text: IndexText, analyzer: TextAnalyzer) -> Terms:
+    """What full text finds a record by: its text, and its titles beside.
+
+    The titles that `with_titles` puts before the text are no part of it here: they count
+    as a field of their own.
+    """
+    text = record.content if index_text is with_titles else record.indexed
+    return analyzer.index_terms(text or "", titles(record.metadata))
 
 
 def to_analyzer(value: object) -> TextAnalyzer:
@@ -250,13 +329,6 @@ def to_analyzer(value: object) -> TextAnalyzer:
             "one: TextAnalyzer(stemmer=..., segmenter=...)"
         )
     return value
-
-
-def _titles(metadata: Mapping[str, Any]) -> str:
-    """The title and the headings above a chunk, where they are texts; each once."""
-    path = metadata.get("heading_path")
-    titles = [metadata.get("title"), *(path if isinstance(path, (list, tuple)) else ())]
-    return "\n".join(dict.fromkeys(title for title in titles if isinstance(title, str)))
 
 
 def _of_length(name: str, values: Iterable[Any] | None, length: int) -> list[Any]:

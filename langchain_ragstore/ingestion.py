@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -19,7 +19,7 @@ from langchain_ragstore.documents import (
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import Filter, both
 from langchain_ragstore.metadata import encode
-from langchain_ragstore.model import Record, Terms, Vector
+from langchain_ragstore.model import Record, Vector
 from langchain_ragstore.storage.base import Backend
 
 
@@ -56,47 +56,52 @@ class SourceChange:
     Attributes:
         records: To be written.
         stale: Ids to be removed.
-        vectors: Of texts of `records` that are stored already.
-        unknown: Texts to be embedded, each once.
+        unknown: Texts to be embedded for `records`, each once.
         report: The counts.
         ids: Of everything that was compared.
     """
 
     records: Sequence[Record]
     stale: Sequence[str]
-    vectors: Mapping[str, Vector | None]
     unknown: Sequence[str]
     report: IngestReport
     ids: frozenset[str]
 
 
-def source_change(new: Sequence[Record], stored: Iterable[Record]) -> SourceChange:
+def source_change(
+    new: Sequence[Record],
+    stored: Iterable[Record],
+    foreign: Mapping[str, Vector | None],
+    *,
+    embeds: bool,
+) -> SourceChange:
     """Compare what should be stored with what is.
 
     Args:
         new: The chunks of the source now.
         stored: Its chunks in the store, what else it was stored as, and those that have
-            the new ones' ids, with their vectors.
+            the new ones' ids.
+        foreign: Vectors, by id, of those of them that no model made; None for none.
+        embeds: Whether there is a model to make vectors.
 
     Returns:
         What is to be done.
     """
     old = {record.id: record for record in stored}
+    lacking = {id for id, vector in foreign.items() if vector is None} if embeds else ()
+    changed = [
+        _with_foreign(record, old.get(record.id), foreign)
+        for record in new
+        if record.id not in old or record.id in lacking or not _same(record, old[record.id])
+    ]
     wanted = {record.id for record in new}
-    changed = [r for r in new if r.id not in old or not _same(r, old[r.id])]
-    texts = {record.content for record in changed}
-    known = {
-        r.content: r.vector
-        for r in old.values()
-        if r.vector is not None and r.content in texts
-    }
     stale = [id for id in old if id not in wanted]
     added = sum(record.id not in old for record in changed)
+    unknown = [r.indexed for r in changed if r.vector is None and r.indexed is not None]
     return SourceChange(
         records=changed,
         stale=stale,
-        vectors=known,
-        unknown=list(dict.fromkeys(r.content for r in changed if r.content not in known)),
+        unknown=list(dict.fromkeys(unknown)),
         report=IngestReport(
             added, len(changed) - added, len(new) - len(changed), len(stale)
         ),
@@ -104,8 +109,22 @@ def source_change(new: Sequence[Record], stored: Iterable[Record]) -> SourceChan
     )
 
 
-def _same(first: Record, second: Record) -> bool:
-    return first.content == second.content and _encoded(first) == _encoded(second)
+def _with_foreign(
+    new: Record, old: Record | None, foreign: Mapping[str, Vector | None]
+) -> Record:
+    """With the vector that was given for the same text, which no model can make again."""
+    vector = foreign.get(new.id)
+    if old is None or vector is None or old.content != new.content:
+        return new
+    return replace(new, vector=vector, digest=None)
+
+
+def _same(new: Record, old: Record) -> bool:
+    return (
+        new.content == old.content
+        and _encoded(new) == _encoded(old)
+        and (old.digest is None or new.digest == old.digest)
+    )
 
 
 def _encoded(record: Record) -> str:
@@ -152,11 +171,12 @@ class SourceWriter:
     """Sources into a collection: each in a transaction, their texts in shared batches.
 
     Args:
-        backend: The engine.
+        backend: The engine, to read.
         collection: Where in it.
         where: The part of the collection that may be seen and changed.
         to_records: Checks chunks, before anything is embedded.
-        terms_of: What full text finds a chunk by.
+        write: Stores records and removes ids, in one transaction.
+        embeds: Whether there is a model to make vectors.
     """
 
     def __init__(
@@ -165,13 +185,14 @@ class SourceWriter:
         collection: str,
         where: Filter,
         to_records: Callable[[Sequence[Document]], list[Record]],
-        terms_of: Callable[[Record], Terms],
+        write: Callable[[Sequence[Record], Collection[str]], None],
+        *,
+        embeds: bool,
     ) -> None:
         self._backend, self._collection, self._where = backend, collection, where
-        self._to_records, self._terms_of = to_records, terms_of
+        self._to_records, self._write, self._embeds = to_records, write, embeds
         self._waiting: list[tuple[Source, SourceChange]] = []
         self._vectors: dict[str, Vector | None] = {}  # of texts of what is waiting
-        self._places: dict[str, str] = {}  # digest of a text → id under which it is stored
 
     def steps(self, sources: Iterable[Source], batch_size: int | None) -> Steps:
         """Store sources in order, as soon as their texts have filled batches.
@@ -200,7 +221,7 @@ class SourceWriter:
             if self._depends(source, change):
                 yield from self._embedded(size, 1)
                 change = self._change(source)
-            self._waiting.append((source, self._with_known(change)))
+            self._waiting.append((source, change))
             yield from self._embedded(size, 1 if len(self._waiting) >= size else size)
 
     def _embedded(self, size: int, least: int) -> Steps:
@@ -233,14 +254,16 @@ class SourceWriter:
     def _change(self, source: Source) -> SourceChange:
         new = self._to_records(source.chunks)
         where = both(self._where, to_filter({"source_id": source.source_id}))
-        stored = self._backend.scan(self._collection, where=where, vectors=True)
         ids = dict.fromkeys([*(record.id for record in new), *source.former])
-        change = source_change(new, [*stored, *self._get(ids)])
+        stored = [*self._backend.scan(self._collection, where=where), *self._get(ids)]
+        unmade = dict.fromkeys(record.id for record in stored if record.digest is None)
+        foreign = {record.id: record.vector for record in self._get(unmade, vectors=True)}
+        change = source_change(new, stored, foreign, embeds=self._embeds)
         return replace(change, ids=change.ids | ids.keys())
 
-    def _get(self, ids: Iterable[str]) -> list[Record]:
+    def _get(self, ids: Iterable[str], *, vectors: bool = False) -> list[Record]:
         return self._backend.get(
-            self._collection, list(ids), where=self._where, vectors=True
+            self._collection, list(ids), where=self._where, vectors=vectors
         )
 
     def _depends(self, source: Source, change: SourceChange) -> bool:
@@ -251,34 +274,15 @@ class SourceWriter:
             for _, earlier in self._waiting
         )
 
-    def _with_known(self, change: SourceChange) -> SourceChange:
-        """With the vectors of texts that other sources of this call have."""
-        places = [self._places.get(content_id(text, {})) for text in change.unknown]
-        ids = [id for id in places if id is not None]
-        if not ids:
-            return change
-        known = {r.content: r.vector for r in self._get(ids) if r.vector is not None}
-        return replace(
-            change,
-            vectors={**known, **change.vectors},
-            unknown=[text for text in change.unknown if text not in known],
-        )
-
     def _apply(self, change: SourceChange) -> None:
         if not change.records and not change.stale:
             return
-        of_text = {**self._vectors, **change.vectors}
-        self._backend.upsert(
-            self._collection,
-            [
-                replace(r, vector=of_text[r.content], terms=self._terms_of(r))
-                for r in change.records
-            ],
-            remove=change.stale,
-            guard=self._where,
-        )
-        for record in change.records:
-            self._places[content_id(record.content, {})] = record.id
+        vectors = self._vectors
+        records = [
+            replace(r, vector=vectors.get(r.indexed or "")) if r.vector is None else r
+            for r in change.records
+        ]
+        self._write(records, change.stale)
 
 
 def by_source(documents: Iterable[Document]) -> dict[str, list[Document]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.runnables import run_in_executor
 
 from langchain_ragstore.document_reader import DocumentReader
-from langchain_ragstore.documents import to_terms
+from langchain_ragstore.documents import indexed, to_terms
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.model import Record, Terms
@@ -16,7 +16,7 @@ class TextIndexed(DocumentReader):
     """A store's texts as its analyzer sees them."""
 
     def _terms_of(self, record: Record) -> Terms:
-        return to_terms(record, self._analyzer)
+        return to_terms(record, self._index_text, self._analyzer)
 
     def _check_analyzer(self) -> None:
         """Refuse what could not be indexed before a model is called for it.
@@ -47,7 +47,10 @@ class TextIndexed(DocumentReader):
                 "a scoped view cannot index the collection anew: the index belongs to the "
                 "whole of it; call reindex_text() on the whole store"
             )
-        return self._backend.reindex(self.collection_name, self._terms_of)
+        return self._backend.reindex(
+            self.collection_name,
+            lambda record: self._terms_of(indexed(record, self._index_text)),
+        )
 
     async def areindex_text(self) -> int:
         """As `reindex_text`, off the event loop."""

@@ -20,8 +20,8 @@ from langchain_ragstore.config import (
     DEFAULT_LAMBDA_MULT,
     DEFAULT_NAMESPACE,
 )
-from langchain_ragstore.document_store import ADD_KEYWORDS, to_parts
-from langchain_ragstore.documents import FilterLike, to_count, to_document
+from langchain_ragstore.document_writer import ADD_KEYWORDS, to_parts
+from langchain_ragstore.documents import FilterLike, IndexText, to_count, to_document
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.indexing import SQLiteRecordManager
@@ -31,6 +31,7 @@ from langchain_ragstore.retrieval.diversify import maximal_marginal_relevance
 from langchain_ragstore.retrievers import StoreRetriever
 from langchain_ragstore.search_request import MMR_KEYWORDS, Search
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
+from langchain_ragstore.storage.sqlite.connection import MEMORY
 from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.text.analyzer import TextAnalyzer
 from langchain_ragstore.text_search import TextSearch, marked
@@ -319,6 +320,13 @@ class SQLiteVectorStore(BackendVectorStore):
             process.
         collection_name: Collections of one file do not see each other.
         read_only: Refuse every write; the file must exist.
+        check_model: Whether the embedding is compared with the one that made the
+            collection's vectors, by its vector of a probe, before it is first used after
+            opening. Another one is refused; turn this off only for a model that gives
+            different vectors every time.
+        index_text: A function of a document that makes the text that is embedded and
+            searched for it. None: title and headings, a blank line, the text. What is
+            returned is always the text alone.
         id_factory: Makes the ids of documents that have none; None for ids that are a
             hash of text and metadata.
         clock: Seconds since the epoch; decides what has expired.
@@ -351,6 +359,8 @@ class SQLiteVectorStore(BackendVectorStore):
         *,
         collection_name: str = DEFAULT_COLLECTION,
         read_only: bool = False,
+        check_model: bool = True,
+        index_text: IndexText | None = None,
         id_factory: Callable[[], str] | None = None,
         clock: Callable[[], float] = time.time,
         text_analyzer: TextAnalyzer | None = None,
@@ -365,6 +375,9 @@ class SQLiteVectorStore(BackendVectorStore):
             collection_name=collection_name,
             id_factory=id_factory,
             text_analyzer=text_analyzer,
+            # What lives in memory alone is never opened with another model.
+            check_model=check_model and backend.database.path != MEMORY,
+            index_text=index_text,
         )
 
     @classmethod
@@ -503,6 +516,8 @@ CONSTRUCTOR_KEYWORDS: Final = (
     "path",
     "collection_name",
     "read_only",
+    "check_model",
+    "index_text",
     "id_factory",
     "clock",
     "text_analyzer",

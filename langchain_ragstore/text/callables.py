@@ -130,7 +130,7 @@ def blamed(role: str, function: Callable[..., Any], text: str) -> Iterator[None]
     except Exception as error:
         raise InvalidInputError(
             f"the {role} {qualified_name(function)} failed on {excerpt(text)}: "
-            f"{type(error).__name__}: {error}; nothing was written"
+            f"{type(error).__name__}: {error}"
         ) from error
 
 

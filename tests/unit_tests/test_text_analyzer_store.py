@@ -71,6 +71,7 @@ def test_another_analyzer_is_refused_before_anything_is_embedded(path):
             lambda: store.add_embeddings(["cats"], [[1.0] * 64]),
             lambda: store.update_document("a", document),
             lambda: store.replace_source("s", [document]),
+            lambda: store.update_metadata(["a"], patch={"title": "cats"}),
         ):
             with pytest.raises(AnalyzerMismatchError, match=message):
                 write()
@@ -164,7 +165,7 @@ def test_a_failing_function_leaves_no_part_of_a_write(tmp_path):
     analyzer = TextAnalyzer(stemmer=failing)
     with opened(tmp_path / "rag.db", analyzer) as store:
         store.add_texts(["fine"], ids=["a"])
-        message = "failing failed on 'poison': RuntimeError: no stem; nothing was written"
+        message = "failing failed on 'poison': RuntimeError: no stem"
         texts = ["good", "fine poison", "better"]
         with pytest.raises(InvalidInputError, match=message):
             store.add_texts(texts, ids=["x", "y", "z"])
@@ -263,3 +264,18 @@ def test_many_pages_become_few_segments(tmp_path, monkeypatch):
         (segments,) = connection.execute("SELECT count(*) FROM ragstore_segment").fetchone()
     assert segments <= 8
     backend.close()
+
+
+def test_an_index_text_of_ones_own_is_indexed_anew(tmp_path):
+    def shouted(document):
+        return f"loud {document.page_content}"
+
+    path = tmp_path / "rag.db"
+    with opened(path, index_text=shouted) as store:
+        store.add_texts(["dogs"], ids=["a"])
+        assert found(store, "loud") == ["a"]
+    with opened(path, PLAIN, index_text=shouted) as store:
+        assert store.reindex_text() == 1
+        assert found(store, "loud") == found(store, "dogs") == ["a"]
+        assert found(store, "dog") == []
+        assert store.get_by_ids(["a"])[0].page_content == "dogs"
