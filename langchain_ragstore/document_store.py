@@ -15,21 +15,17 @@ from langchain_core.documents import Document
 from typing_extensions import override
 
 from langchain_ragstore.config import REINDEX_ATTEMPTS
-from langchain_ragstore.document_writer import (
-    DocumentWriter,
-    indexed_texts,
-    to_parts,
-    with_vectors,
-)
+from langchain_ragstore.document_writer import DocumentWriter, by_digest, to_parts
 from langchain_ragstore.documents import (
     RESULT_KEYS,
     TITLE_KEYS,
     FilterLike,
-    indexed,
     last_of_each,
     missing_from,
+    text_digest,
     to_filter,
     to_ids,
+    to_indexed,
     with_titles,
 )
 from langchain_ragstore.errors import ConflictError, InvalidInputError
@@ -70,8 +66,7 @@ class DocumentStore(DocumentWriter):
         with self._embedder.rescue():
             unique = last_of_each(records)
             self._check_analyzer()
-            vectors = self._embedder.embed(indexed_texts(unique), None)
-            self._write(with_vectors(unique, vectors))
+            self._write(unique, self._embedder.embed(by_digest(unique)))
 
     def update_metadata(
         self,
@@ -142,22 +137,23 @@ class DocumentStore(DocumentWriter):
         if ids is not None:
             where = both(where, to_filter({"$id": {"$in": list(ids)}}))
         old = self._backend.scan(self.collection_name, where=where, vectors=True)
-        new = [
-            indexed(
-                replace(record, metadata=patched(record.metadata, changes, removed)),
-                self._index_text,
-            )
-            for record in old
-        ]
+        new = [self._patched(record, changes, removed) for record in old]
         with self._embedder.rescue():
-            made = [_as_before(a, b) for a, b in zip(new, old, strict=True)]
-            unmade = [record for record in made if record.vector is None]
-            vectors = iter(self._embedder.embed(indexed_texts(unmade), None))
-            self._write(
-                [replace(r, vector=next(vectors)) if r.vector is None else r for r in made],
-                expected=old,
-            )
+            made = self._embedder.embed(by_digest(new))
+            self._write(new, made, expected=old)
         return len(old)
+
+    def _patched(
+        self, old: Record, changes: Mapping[str, Any], removed: Sequence[str]
+    ) -> Record:
+        """With other metadata; without its vector if that is of another text now."""
+        metadata = patched(old.metadata, changes, removed)
+        indexed = to_indexed(old.id, old.content, metadata, self._index_text)
+        new = replace(old, metadata=metadata, indexed=indexed)
+        foreign = old.vector is not None and old.digest is None
+        if foreign or old.digest == text_digest(indexed):
+            return new
+        return replace(new, vector=None, digest=text_digest(indexed))
 
     @override
     def delete(
@@ -207,11 +203,3 @@ class DocumentStore(DocumentWriter):
                 f"ids=None, filter={filter!r}; clear() deletes all"
             )
         return both(self._scope.where, where)
-
-
-def _as_before(new: Record, old: Record) -> Record:
-    """With the vector that is stored, unless a model made it of another text."""
-    foreign = old.vector is not None and old.digest is None
-    if not foreign and new.digest != old.digest:
-        return replace(new, vector=None)
-    return replace(new, vector=old.vector, digest=old.digest)

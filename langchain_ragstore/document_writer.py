@@ -11,6 +11,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from langchain_core.documents import Document
@@ -28,6 +29,8 @@ from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.model import Record, Vector
 from langchain_ragstore.text_index import TextIndexed
 from langchain_ragstore.vectors.arrays import unit_matrix
+
+NOTHING_MADE: Final[Mapping[bytes, Vector]] = MappingProxyType({})
 
 ADD_KEYWORDS: Final = ("ids", "batch_size", "expires_at", "current_time")
 
@@ -69,8 +72,8 @@ class DocumentWriter(TextIndexed):
         self._check_analyzer()
         with self._embedder.rescue():
             unique = last_of_each(records)
-            vectors = self._embedder.embed(indexed_texts(unique), kwargs.get("batch_size"))
-            self._write(with_vectors(unique, vectors))
+            made = self._embedder.embed(by_digest(unique), kwargs.get("batch_size"))
+            self._write(unique, made)
         return [record.id for record in records]
 
     @override
@@ -87,9 +90,9 @@ class DocumentWriter(TextIndexed):
         await run_in_executor(None, self._check_analyzer)
         with self._embedder.rescue():
             unique = last_of_each(records)
-            texts, size = indexed_texts(unique), kwargs.get("batch_size")
-            vectors = await self._embedder.aembed(texts, size)
-            await run_in_executor(None, self._write, with_vectors(unique, vectors))
+            size = kwargs.get("batch_size")
+            made = await self._embedder.aembed(by_digest(unique), size)
+            await run_in_executor(None, self._write, unique, made)
         return [record.id for record in records]
 
     @override
@@ -140,7 +143,7 @@ class DocumentWriter(TextIndexed):
         given = [
             replace(r, vector=v, digest=None) for r, v in zip(records, matrix, strict=True)
         ]
-        self._write(last_of_each(given), made=False)
+        self._write(last_of_each(given))
         return [record.id for record in records]
 
     def replace_source(
@@ -257,28 +260,26 @@ class DocumentWriter(TextIndexed):
     def _write(
         self,
         records: Sequence[Record],
+        made: Mapping[bytes, Vector] = NOTHING_MADE,
         remove: Collection[str] = (),
-        *,
         expected: Sequence[Record] = (),
-        made: bool = True,
     ) -> None:
         """Store records and remove ids, in one transaction.
 
         Args:
-            records: With vectors, if they are to have some, and different ids.
+            records: With different ids.
+            made: What this store's model made, by digest, for records without a vector.
             remove: Ids.
             expected: As in `Backend.upsert`.
-            made: Whether the vectors are the work of this store's model.
         """
         if not records and not remove:
             return
         self._backend.upsert(
             self.collection_name,
             [
-                replace(
-                    r,
-                    terms=self._terms_of(r),
-                    digest=None if r.vector is None else r.digest,
+                r.completed(
+                    made.get(r.digest or b"") if r.vector is None else r.vector,
+                    self._terms_of(r),
                 )
                 for r in records
             ],
@@ -287,19 +288,12 @@ class DocumentWriter(TextIndexed):
             expected=expected,
             model=self._embedder.fingerprint if made else None,
         )
-        self._embedder.stored(record.digest for record in records)
+        self._embedder.stored(made)
 
 
-def indexed_texts(records: Sequence[Record]) -> list[str]:
-    """What is embedded for records."""
-    return [record.indexed or "" for record in records]
-
-
-def with_vectors(
-    records: Sequence[Record], vectors: Sequence[Vector | None]
-) -> list[Record]:
-    """Records and what was embedded for them."""
-    return [replace(r, vector=v) for r, v in zip(records, vectors, strict=True)]
+def by_digest(records: Iterable[Record]) -> dict[bytes, str]:
+    """What is to be embedded for records that have no vector."""
+    return {r.digest: r.indexed or "" for r in records if r.digest and r.vector is None}
 
 
 def to_parts(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -146,8 +145,11 @@ def with_titles(document: Document) -> str:
         assert with_titles(Document("Press F4.")) == "Press F4."
         ```
     """
-    above = titles(document.metadata)
-    return f"{above}\n\n{document.page_content}" if above else document.page_content
+    return _below(titles(document.metadata), document.page_content)
+
+
+def _below(titles: str, text: str) -> str:
+    return f"{titles}\n\n{text}" if titles else text
 
 
 def to_index_text(function: IndexText | None) -> IndexText:
@@ -278,25 +280,40 @@ def to_records(
         if id is not None and not isinstance(id, str):
             raise InvalidInputError(f"ids are strings, got {id!r} ({type(id).__name__})")
         kept = stamp(_without_results(metadata))
-        encode(kept)
+        encoded = encode(kept)
         made = id or (id_factory() if id_factory else content_id(text, kept))
-        record = Record(made, text, kept, expires_at=expires_at)
-        records.append(indexed(record, index_text))
+        indexed = to_indexed(made, text, kept, index_text)
+        digest = text_digest(indexed)
+        records.append(
+            Record(
+                made,
+                text,
+                kept,
+                expires_at=expires_at,
+                indexed=indexed,
+                digest=digest,
+                encoded=encoded,
+            )
+        )
     return records
 
 
-def indexed(record: Record, index_text: IndexText) -> Record:
-    """A record with the text that is embedded for it, and that text's digest.
+def to_indexed(
+    id: str, text: str, metadata: Mapping[str, Any], index_text: IndexText
+) -> str:
+    """The text that is embedded for a document.
 
     Raises:
         InvalidInputError: `index_text` made no text.
     """
-    text = index_text(to_document(record))
-    if not isinstance(text, str):
+    if index_text is with_titles:
+        return _below(titles(metadata), text)
+    made = index_text(Document(id=id, page_content=text, metadata=dict(metadata)))
+    if not isinstance(made, str):
         raise InvalidInputError(
-            f"index_text must return a string, got {text!r} for document {record.id!r}"
+            f"index_text must return a string, got {made!r} for document {id!r}"
         )
-    return replace(record, indexed=text, digest=text_digest(text))
+    return made
 
 
 def text_digest(text: str) -> bytes:

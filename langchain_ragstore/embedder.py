@@ -12,7 +12,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import run_in_executor
 
 from langchain_ragstore.config import DEFAULT_EMBED_BATCH, PROBE_TEXT
-from langchain_ragstore.documents import text_digest, to_count
+from langchain_ragstore.documents import to_count
 from langchain_ragstore.errors import (
     DimensionMismatchError,
     InvalidInputError,
@@ -76,12 +76,19 @@ class Embedder:
     # --- texts -------------------------------------------------------------------------
 
     def embed(
-        self, texts: Sequence[str], batch_size: int | None = None
-    ) -> list[Vector | None]:
-        """One unit vector for each text, or None for each without a model.
+        self, texts: Mapping[bytes, str], batch_size: int | None = None
+    ) -> dict[bytes, Vector]:
+        """The unit vectors of texts; none without a model.
 
-        Texts without a vector are sent once each, in batches. What follows must either
-        store the vectors and say so (`stored`) or fail within `rescue`.
+        Texts that the collection has no vector of are sent in batches. What follows must
+        either store the vectors and say so (`stored`) or fail within `rescue`.
+
+        Args:
+            texts: By their digests (`documents.text_digest`).
+            batch_size: How many are sent at once.
+
+        Returns:
+            Vectors by digest.
 
         Raises:
             InvalidInputError: The model returned a wrong number of vectors, or one that
@@ -89,53 +96,53 @@ class Embedder:
             EmbeddingMismatchError: Another model made the collection's vectors.
         """
         if self.model is None:
-            return [None] * len(texts)
-        of_text: dict[str, Vector] = {}
-        calls = self._calls(of_text, texts, batch_size)
+            return {}
+        vectors: dict[bytes, Vector] = {}
+        calls = self._calls(vectors, texts, batch_size)
         batch = next(calls, None)
         while batch is not None:
             with _explained(batch):
                 answer = self.model.embed_documents(batch)
             batch = _sent(calls, answer)
-        return [of_text[text] for text in texts]
+        return vectors
 
     async def aembed(
-        self, texts: Sequence[str], batch_size: int | None = None
-    ) -> list[Vector | None]:
+        self, texts: Mapping[bytes, str], batch_size: int | None = None
+    ) -> dict[bytes, Vector]:
         """As `embed`, awaiting the model."""
         if self.model is None:
-            return [None] * len(texts)
-        of_text: dict[str, Vector] = {}
-        calls = self._calls(of_text, texts, batch_size)
+            return {}
+        vectors: dict[bytes, Vector] = {}
+        calls = self._calls(vectors, texts, batch_size)
         batch = await run_in_executor(None, next, calls, None)
         while batch is not None:
             with _explained(batch):
                 answer = await self.model.aembed_documents(batch)
             batch = await run_in_executor(None, _sent, calls, answer)
-        return [of_text[text] for text in texts]
+        return vectors
 
     def _calls(
-        self, of_text: dict[str, Vector], texts: Sequence[str], batch_size: int | None
+        self,
+        vectors: dict[bytes, Vector],
+        texts: Mapping[bytes, str],
+        batch_size: int | None,
     ) -> Calls:
-        """Fill `of_text`, and ask for what is not stored yet."""
+        """Fill in vectors, and ask for those that are not stored yet."""
         size = _batch_size(batch_size)
         if not texts:
             return
         if self._check:
             yield from self._introduction(self._noted())
-        digests = {text: text_digest(text) for text in texts}
-        known = self._backend.known(
-            self._collection, list(dict.fromkeys(digests.values())), self._fingerprint
-        )
-        of_text.update({t: known[d] for t, d in digests.items() if d in known})
-        unknown = [text for text in digests if text not in of_text]
+        vectors.update(self._backend.known(self._collection, texts, self._fingerprint))
+        unknown = [digest for digest in texts if digest not in vectors]
         for start in range(0, len(unknown), size):
-            batch = unknown[start : start + size]
-            vectors = unit_matrix(_as_many(batch, (yield list(batch))), batch)
-            _check_length(vectors, of_text)
-            new = dict(zip(batch, vectors, strict=True))
-            of_text.update(new)
-            self._unstored.add({digests[t]: v for t, v in new.items()}, self._fingerprint)
+            digests = unknown[start : start + size]
+            batch = [texts[digest] for digest in digests]
+            matrix = unit_matrix(_as_many(batch, (yield list(batch))), batch)
+            _check_length(matrix, vectors)
+            new = dict(zip(digests, matrix, strict=True))
+            vectors.update(new)
+            self._unstored.add(new, self._fingerprint)
 
     def stored(self, digests: Iterable[bytes | None]) -> None:
         """Tell that texts have records now."""
@@ -255,11 +262,11 @@ def _batch_size(given: int | None) -> int:
     return size
 
 
-def _check_length(vectors: Matrix, earlier: Mapping[str, Vector]) -> None:
-    first = next(iter(earlier.values()), vectors[0])
-    if len(first) != len(vectors[0]):
+def _check_length(matrix: Matrix, earlier: Mapping[bytes, Vector]) -> None:
+    first = next(iter(earlier.values()), matrix[0])
+    if len(first) != len(matrix[0]):
         raise DimensionMismatchError(
-            f"the embedding model returned vectors of {len(vectors[0])} dimensions after "
+            f"the embedding model returned vectors of {len(matrix[0])} dimensions after "
             f"ones of {len(first)}; an embedder must keep one length"
         )
 

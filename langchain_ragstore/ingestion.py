@@ -56,14 +56,14 @@ class SourceChange:
     Attributes:
         records: To be written.
         stale: Ids to be removed.
-        unknown: Texts to be embedded for `records`, each once.
+        unknown: Texts to be embedded for `records`, by digest.
         report: The counts.
         ids: Of everything that was compared.
     """
 
     records: Sequence[Record]
     stale: Sequence[str]
-    unknown: Sequence[str]
+    unknown: dict[bytes, str]
     report: IngestReport
     ids: frozenset[str]
 
@@ -97,11 +97,11 @@ def source_change(
     wanted = {record.id for record in new}
     stale = [id for id in old if id not in wanted]
     added = sum(record.id not in old for record in changed)
-    unknown = [r.indexed for r in changed if r.vector is None and r.indexed is not None]
+    unknown = {r.digest: r.indexed or "" for r in changed if r.digest} if embeds else {}
     return SourceChange(
         records=changed,
         stale=stale,
-        unknown=list(dict.fromkeys(unknown)),
+        unknown=unknown,
         report=IngestReport(
             added, len(changed) - added, len(new) - len(changed), len(stale)
         ),
@@ -154,12 +154,13 @@ class Done:
     report: IngestReport
 
 
-Vectors: TypeAlias = Sequence[Vector | None]
-Steps: TypeAlias = Generator[Done | list[str], Vectors | None, None]
-"""Gives what is done, and texts to embed, whose vectors it is to be sent."""
+Texts: TypeAlias = dict[bytes, str]
+Vectors: TypeAlias = Mapping[bytes, Vector]
+Steps: TypeAlias = Generator[Done | Texts, Vectors | None, None]
+"""Gives what is done, and texts to embed, whose vectors it is to be sent; by digest."""
 
 
-def advance(steps: Steps, vectors: Vectors | None) -> Done | list[str] | None:
+def advance(steps: Steps, vectors: Vectors | None) -> Done | Texts | None:
     """The next step; None after the last."""
     try:
         return steps.send(vectors)
@@ -175,7 +176,7 @@ class SourceWriter:
         collection: Where in it.
         where: The part of the collection that may be seen and changed.
         to_records: Checks chunks, before anything is embedded.
-        write: Stores records and removes ids, in one transaction.
+        write: Stores records with vectors and removes ids, in one transaction.
         embeds: Whether there is a model to make vectors.
     """
 
@@ -185,14 +186,14 @@ class SourceWriter:
         collection: str,
         where: Filter,
         to_records: Callable[[Sequence[Document]], list[Record]],
-        write: Callable[[Sequence[Record], Collection[str]], None],
+        write: Callable[[Sequence[Record], Vectors, Collection[str]], None],
         *,
         embeds: bool,
     ) -> None:
         self._backend, self._collection, self._where = backend, collection, where
         self._to_records, self._write, self._embeds = to_records, write, embeds
         self._waiting: list[tuple[Source, SourceChange]] = []
-        self._vectors: dict[str, Vector | None] = {}  # of texts of what is waiting
+        self._vectors: dict[bytes, Vector] = {}  # of texts of what is waiting
 
     def steps(self, sources: Iterable[Source], batch_size: int | None) -> Steps:
         """Store sources in order, as soon as their texts have filled batches.
@@ -229,26 +230,27 @@ class SourceWriter:
         yield from self._stored()
         unknown = self._unknown()
         for start in range(0, len(unknown), size):
-            batch = unknown[start : start + size]
+            batch = dict(unknown[start : start + size])
             if len(batch) < least:
                 break
-            vectors = yield batch
-            self._vectors.update(zip(batch, vectors or (), strict=True))
+            self._vectors.update((yield batch) or {})
             yield from self._stored()
 
-    def _unknown(self) -> list[str]:
-        texts = [text for _, change in self._waiting for text in change.unknown]
-        return [text for text in dict.fromkeys(texts) if text not in self._vectors]
+    def _unknown(self) -> list[tuple[bytes, str]]:
+        texts = {d: t for _, change in self._waiting for d, t in change.unknown.items()}
+        return [item for item in texts.items() if item[0] not in self._vectors]
 
     def _stored(self) -> Steps:
         while self._waiting:
             source, change = self._waiting[0]
-            if not all(text in self._vectors for text in reversed(change.unknown)):
+            if not all(digest in self._vectors for digest in reversed(change.unknown)):
                 return
-            self._apply(change)
+            if change.records or change.stale:
+                made = {digest: self._vectors[digest] for digest in change.unknown}
+                self._write(change.records, made, change.stale)
             del self._waiting[0]
-            needed = {text for _, later in self._waiting for text in later.unknown}
-            self._vectors = {t: v for t, v in self._vectors.items() if t in needed}
+            needed = {digest for _, later in self._waiting for digest in later.unknown}
+            self._vectors = {d: v for d, v in self._vectors.items() if d in needed}
             yield Done(source.source_id, change.report)
 
     def _change(self, source: Source) -> SourceChange:
@@ -273,16 +275,6 @@ class SourceWriter:
             or any(r.metadata.get("source_id") == source.source_id for r in earlier.records)
             for _, earlier in self._waiting
         )
-
-    def _apply(self, change: SourceChange) -> None:
-        if not change.records and not change.stale:
-            return
-        vectors = self._vectors
-        records = [
-            replace(r, vector=vectors.get(r.indexed or "")) if r.vector is None else r
-            for r in change.records
-        ]
-        self._write(records, change.stale)
 
 
 def by_source(documents: Iterable[Document]) -> dict[str, list[Document]]:

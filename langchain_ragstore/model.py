@@ -68,6 +68,7 @@ class Record:
         indexed: The text that `vector` and `terms` stand for; None once it is stored.
         digest: Of `indexed`, where `vector` is what a model made of it: an equal text
             need not be embedded again. None if the vector came from elsewhere.
+        encoded: `metadata` as text, if that was made already (`metadata.encode`).
     """
 
     id: str
@@ -80,6 +81,23 @@ class Record:
     terms: Terms | None = field(default=None, compare=False, repr=False)
     indexed: str | None = field(default=None, compare=False, repr=False)
     digest: bytes | None = field(default=None, compare=False, repr=False)
+    encoded: str | None = field(default=None, compare=False, repr=False)
+
+    def completed(self, vector: Vector | None, terms: Terms | None) -> Record:
+        """With what it is found by; a digest without a vector means nothing.
+
+        Written out, since `dataclasses.replace` takes as long as all the rest of a write.
+        """
+        return Record(
+            self.id,
+            self.content,
+            self.metadata,
+            vector,
+            expires_at=self.expires_at,
+            terms=terms,
+            digest=None if vector is None else self.digest,
+            encoded=self.encoded,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from langchain_core.runnables import run_in_executor
 
 from langchain_ragstore.document_reader import DocumentReader
-from langchain_ragstore.documents import indexed, to_terms
+from langchain_ragstore.documents import to_indexed, to_terms
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.model import Record, Terms
@@ -47,10 +49,12 @@ class TextIndexed(DocumentReader):
                 "a scoped view cannot index the collection anew: the index belongs to the "
                 "whole of it; call reindex_text() on the whole store"
             )
-        return self._backend.reindex(
-            self.collection_name,
-            lambda record: self._terms_of(indexed(record, self._index_text)),
-        )
+
+        def terms_of(stored: Record) -> Terms:
+            text = to_indexed(stored.id, stored.content, stored.metadata, self._index_text)
+            return self._terms_of(replace(stored, indexed=text))
+
+        return self._backend.reindex(self.collection_name, terms_of)
 
     async def areindex_text(self) -> int:
         """As `reindex_text`, off the event loop."""

@@ -90,6 +90,7 @@ class MemoryBackend:
                     updated_at=now,
                     terms=_own(record.terms),
                     indexed=None,
+                    encoded=None,
                 )
             self._agree_on_vectors(collection, rest, records, model)
             for record in records:

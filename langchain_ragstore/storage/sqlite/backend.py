@@ -102,7 +102,7 @@ class SQLiteBackend:
         model: Fingerprint | None = None,
     ) -> None:
         """See `Backend.upsert`."""
-        rows = [(record, encode(record.metadata)) for record in records]
+        rows = [(r, r.encoded or encode(r.metadata)) for r in records]
         with self._database.write() as connection:
             now = self._clock()
             connection.execute(sql.ADD_COLLECTION, (bound(collection),))
