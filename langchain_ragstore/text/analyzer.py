@@ -28,6 +28,7 @@ from langchain_ragstore.text.terms import (
     counted,
     is_unspaced,
     normalize,
+    pieces,
     runs,
     stretch_terms,
 )
@@ -169,7 +170,7 @@ class TextAnalyzer:
 
     def _counts(self, text: str, *, singles: bool) -> Counter[str]:
         folded = normalize(text)
-        words, stretches = runs(folded)
+        words, stretches = pieces(folded)
         cut = self._stored if self._segment else stretch_terms
         counts = counted(
             words, self._terms_of, map(partial(cut, singles=singles), stretches)

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from langchain_ragstore.embeddings.hashing import HashingEmbeddings
 from langchain_ragstore.text.analyzer import TextAnalyzer
 from langchain_ragstore.text.terms import (
+    TermsOfWords,
+    counted,
     normalize,
+    pieces,
     runs,
     stem,
     stretch_terms,
@@ -69,6 +72,20 @@ def test_runs_cover_every_letter_once(text):
     letters = Counter(char for char in folded if char.isalnum())
     found = Counter(char for char in "".join(found_words + stretches) if char.isalnum())
     assert found == letters
+
+
+ascii_texts = st.text(alphabet=st.sampled_from("ab1Z-._'&+#,(\t \0\x7f"), max_size=60)
+
+
+@given(st.one_of(texts, ascii_texts, st.text(alphabet="éß½²x\u0301-.'+# 😀", max_size=40)))
+def test_pieces_have_the_terms_of_the_words(text):
+    folded = normalize(text)
+    words, stretches = runs(folded)
+    rough, the_same = pieces(folded)
+    assert the_same == stretches
+    assert counted(rough, TermsOfWords(stem), ()) == Counter(
+        term for word in words for term in word_terms(word)
+    )
 
 
 @given(texts)
