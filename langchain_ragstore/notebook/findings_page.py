@@ -6,14 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from langchain_ragstore.notebook.characters import attribute
-from langchain_ragstore.notebook.findings_plain import UNITS, where, written
+from langchain_ragstore.notebook.findings_plain import measured, short, where, written
 from langchain_ragstore.notebook.page import COLOURS, PREFIX
 from langchain_ragstore.retrieval.explain import Account, Finding
 
 _COLOUR: Final = {"dense": COLOURS[0], "text": COLOURS[1]}
-
-_TEXT: Final = 200
-"""Characters that are shown of a text."""
 
 _STYLE: Final = """
 .@why{font-size:14px;line-height:1.5;color:inherit;text-align:left}
@@ -36,11 +33,11 @@ def render(account: Account, search_type: str, filter: str | None) -> str:
     if filter is not None:
         facts.append(f"filter: {filter}")
     top = max((hit.score or 0.0 for hit in account.hits), default=0.0)
-    query = f"<b><bdi>{attribute(account.query)}</bdi></b>"
+    query = f"<b><bdi>{attribute(short(account.query))}</bdi></b>"
     body = "".join(
         [
             f"<div><b>{attribute(search_type)}</b> search for {query}</div>",
-            *(f'<div class="{PREFIX}facts">{attribute(fact)}</div>' for fact in facts),
+            *(f'<div class="{PREFIX}facts">{attribute(short(f))}</div>' for f in facts),
             _table("rank score parts document", _hits(account.hits, top)),
             _table("asked score parts why", _hits(account.asked, top)),
             _table("step in out ms", _steps(account)),
@@ -78,10 +75,7 @@ def _bars(finding: Finding, top: float) -> str:
     )
     rows = [f'<div class="{PREFIX}meter" title="score {finding.score:.4f}">{pieces}</div>']
     for leg, amount in finding.contributions.items():
-        signal, unit = UNITS[leg]
-        facts = [f"{leg} adds {amount:.4f}"]
-        facts += [f"{unit} {finding.signals[signal]:.4g}"] * (signal in finding.signals)
-        facts += [f"rank {finding.ranks[leg]}"] * (leg in finding.ranks)
+        facts = [f"{leg} adds {amount:.4f}", *measured(finding, leg)]
         part = finding.signals.get(f"{leg}_part", amount)
         rows.append(
             f'<div class="{PREFIX}facts">{attribute(", ".join(facts))}</div>'
@@ -96,15 +90,13 @@ def _piece(leg: str, share: float) -> str:
 
 
 def _document(finding: Finding) -> str:
-    text = " ".join(finding.text.split())
-    shown = text[:_TEXT] + ("…" if len(text) > _TEXT else "")
     words = "".join(
         f'<span class="{PREFIX}word">{attribute(where(word))}</span>'
         for word in finding.words
     )
     joined = f"joined from {', '.join(finding.joined)}" if finding.joined else ""
-    lines = [finding.reason, shown, joined]
-    return f"<b><bdi>{attribute(finding.id)}</bdi></b>" + "".join(
+    lines = [finding.reason, short(finding.text), joined]
+    return f"<b><bdi>{attribute(short(finding.id))}</bdi></b>" + "".join(
         [
             *(f"<div><bdi>{attribute(line)}</bdi></div>" for line in lines if line),
             f'<div class="{PREFIX}facts">{words}</div>' if words else "",

@@ -11,7 +11,8 @@ from langchain_ragstore.retrieval.explain import Account, Finding, Word
 _BAR: Final = 12
 _LONGEST_ID: Final = 32
 _TEXT: Final = 60
-"""Columns of a score's bar, of an id at most, and of the beginning of a text."""
+_LINE: Final = 200
+"""Columns of a score's bar, of an id at most, of the beginning of a text, of the rest."""
 
 UNITS: Final = {"dense": ("dense", "cosine"), "text": ("lexical", "BM25")}
 """The signal that is behind each source's part, and what it is."""
@@ -20,17 +21,15 @@ UNITS: Final = {"dense": ("dense", "cosine"), "text": ("lexical", "BM25")}
 def render(account: Account, search_type: str, filter: str | None) -> str:
     """The query, the plan, a line for each step, the results and what is none."""
     lines = [
-        f"{search_type} search for {to_terminal(account.query)!r}",
-        f"terms   {to_terminal(', '.join(account.terms)) or 'none'}",
+        f'{search_type} search for "{short(account.query)}"',
+        f"terms   {short(', '.join(account.terms)) or 'none'}",
     ]
     if filter is not None:
-        lines.append(f"filter  {to_terminal(filter)}")
+        lines.append(f"filter  {short(filter)}")
     lines += [f"plan    {written(account)}", "", *_steps(account), ""]
     width = min(
         _LONGEST_ID,
-        max(
-            (columns(to_terminal(f.id)) for f in (*account.hits, *account.asked)), default=0
-        ),
+        max((columns(short(f.id)) for f in (*account.hits, *account.asked)), default=0),
     )
     top = max((hit.score or 0.0 for hit in account.hits), default=0.0)
     for hit in account.hits:
@@ -42,6 +41,12 @@ def render(account: Account, search_type: str, filter: str | None) -> str:
         for finding in account.asked:
             lines += _asked(finding, width)
     return "\n".join(lines)
+
+
+def short(text: str, width: int = _LINE) -> str:
+    """Text as the one line that there is room for."""
+    line = " ".join(text[: 10 * width].split())
+    return fitted(to_terminal(line), width).rstrip()
 
 
 def written(account: Account) -> str:
@@ -69,15 +74,15 @@ def _finding(hit: Finding, width: int, top: float) -> Iterator[str]:
     score = hit.score or 0.0
     filled = round(_BAR * max(0.0, score) / top) if top > 0 else 0
     bar = "█" * filled + "░" * (_BAR - filled)
-    id = fitted(to_terminal(hit.id), width)
+    id = fitted(short(hit.id), width)
     yield f"{hit.rank:>3}  {score:7.4f}  {bar}  {id}  {sum_of(hit)}"
     yield from _details(hit)
 
 
 def _asked(finding: Finding, width: int) -> Iterator[str]:
     score = "" if finding.score is None else f"{finding.score:.4f}"
-    id = fitted(to_terminal(finding.id), width)
-    yield f"  ?  {score:>7}  {id}  {to_terminal(finding.reason)}"
+    id = fitted(short(finding.id), width)
+    yield f"  ?  {score:>7}  {id}  {short(finding.reason)}"
     if finding.score is not None:
         yield f"{'':14}{sum_of(finding)}"
         yield from _details(finding)
@@ -85,23 +90,30 @@ def _asked(finding: Finding, width: int) -> Iterator[str]:
 
 def _details(finding: Finding) -> Iterator[str]:
     if finding.words:
-        yield f"{'':14}{to_terminal(', '.join(map(where, finding.words)))}"
+        yield f"{'':14}{short(', '.join(map(where, finding.words)))}"
     if finding.joined:
-        yield f"{'':14}joined from {to_terminal(', '.join(finding.joined))}"
-    text = to_terminal(" ".join(finding.text.split()))
+        yield f"{'':14}joined from {short(', '.join(finding.joined))}"
+    text = short(finding.text, _TEXT)
     if text:
-        yield f"{'':14}{fitted(text, _TEXT).rstrip()}"
+        yield f"{'':14}{text}"
 
 
 def sum_of(finding: Finding) -> str:
     """What the score is made of: `text 0.41 (BM25 2.1, rank 1) + dense 0.2 (…)`."""
     parts = []
     for leg, amount in finding.contributions.items():
-        signal, unit = UNITS[leg]
-        facts = [f"{unit} {finding.signals[signal]:.4g}"] * (signal in finding.signals)
-        facts += [f"rank {finding.ranks[leg]}"] * (leg in finding.ranks)
-        parts.append(f"{leg} {amount:.4f}" + (f" ({', '.join(facts)})" if facts else ""))
+        facts = ", ".join(measured(finding, leg))
+        parts.append(f"{leg} {amount:.4f}" + (f" ({facts})" if facts else ""))
     return " + ".join(parts)
+
+
+def measured(finding: Finding, leg: str) -> Iterator[str]:
+    """What a source knows of a document: its measure, and the rank it gave."""
+    signal, unit = UNITS[leg]
+    if signal in finding.signals:
+        yield f"{unit} {finding.signals[signal]:.4g}"
+    if leg in finding.ranks:
+        yield f"rank {finding.ranks[leg]}"
 
 
 def where(word: Word) -> str:

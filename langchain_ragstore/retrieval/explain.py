@@ -199,7 +199,7 @@ class _Run:
             asked = [
                 leg for _, hit in self.candidates.values() for leg in legs(hit.signals)
             ]
-        return shares_of(self.plan.fuse.weights, set(asked))
+        return shares_of(self.plan.fuse.weights, list(dict.fromkeys(asked)))
 
     def finding(self, hit: Hit, rank: int | None, reason: str = "") -> Finding:
         """What the run says of a candidate."""

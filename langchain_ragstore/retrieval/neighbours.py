@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -182,9 +181,11 @@ def text_of(chunks: Sequence[Record]) -> str:
         assert text_of([one, two]) == "Tea wants 80 °C. Coffee more."
         ```
     """
-    text = chunks[0].content
-    for before, after in itertools.pairwise(chunks):
-        text += _continued(before, after)
+    text, last = chunks[0].content, chunks[0]
+    for chunk in chunks[1:]:
+        more = _continued(last, chunk)
+        if more:  # a chunk that lies within the one before it does not end the text
+            text, last = text + more, chunk
     return text
 
 
