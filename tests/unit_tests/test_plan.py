@@ -29,7 +29,7 @@ PLANS = [
     (
         "hybrid",
         {},
-        Plan((Dense(50), Lexical(50)), Weighted(0.35, 0.65), (Top(4),)),
+        Plan((Dense(50), Lexical(50)), Weighted(), (Top(4),)),
     ),
     (
         "hybrid",
