@@ -86,6 +86,25 @@ DEFAULT_NAMESPACE: Final = "default"
 DEFAULT_EMBED_BATCH: Final = 64
 """Texts sent to an embedder in one call; bounds what one refused call costs."""
 
+PROBE_TEXT: Final = "The quick brown fox jumps over the lazy dog. 敏捷的狐狸。いろはにほ"
+"""What a model embeds to be known again; letters of several scripts tell models apart
+that agree in one."""
+
+LEAST_AGREEMENT: Final = 0.99
+"""Cosine of two models' vectors of the probe from which on they count as one: services
+vary in the fourth decimal, other models are far below."""
+
+DIGEST_BYTES: Final = 16
+"""Of a text that was embedded: among 10^12 texts a collision has a probability below
+10^-14."""
+
+KEEP_SECONDS: Final = 1.0
+"""Work of an embedding model that a killed process may lose: vectors that have no row yet
+are written to the file when the first of them is that old. After an error none is lost."""
+
+REINDEX_ATTEMPTS: Final = 5
+"""Times that a change of metadata starts anew because others changed the same records."""
+
 CONTENT_ID_LENGTH: Final = 32
 """Hexadecimal digits of a content id: 128 bits, where a collision among 10^12
 documents has a probability below 10^-14 (birthday bound n²/2^129)."""

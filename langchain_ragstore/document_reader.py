@@ -16,11 +16,13 @@ from typing_extensions import override
 from langchain_ragstore.config import DEFAULT_COLLECTION
 from langchain_ragstore.documents import (
     FilterLike,
+    IndexText,
     Timestamps,
     to_count,
     to_document,
     to_filter,
     to_ids,
+    to_index_text,
     to_name,
     to_timestamps,
 )
@@ -44,12 +46,17 @@ class DocumentReader(VectorStore):
         collection_name: str = DEFAULT_COLLECTION,
         id_factory: Callable[[], str] | None = None,
         scope: Scope | None = None,
+        check_model: bool = True,
+        index_text: IndexText | None = None,
     ) -> None:
+        self.collection_name = to_name("collection_name", collection_name)
         self._backend = backend
-        self._embedder = Embedder(embedding)
+        self._embedder = Embedder(
+            embedding, backend, self.collection_name, check=check_model
+        )
         self._scope = scope or Scope()
         self._id_factory = id_factory
-        self.collection_name = to_name("collection_name", collection_name)
+        self._index_text = to_index_text(index_text)
 
     # --- reading ---------------------------------------------------------------
 

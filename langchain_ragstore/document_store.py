@@ -1,261 +1,42 @@
-"""Documents in a collection: adding, changing, deleting; searching is above."""
+"""Documents in a collection: changing and deleting; adding is below, search above."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from langchain_core.documents import Document
-from langchain_core.runnables import run_in_executor
 from typing_extensions import override
 
-from langchain_ragstore.document_reader import DocumentReader
+from langchain_ragstore.config import REINDEX_ATTEMPTS
+from langchain_ragstore.document_writer import DocumentWriter, by_digest, to_parts
 from langchain_ragstore.documents import (
     RESULT_KEYS,
+    TITLE_KEYS,
     FilterLike,
     last_of_each,
     missing_from,
+    text_digest,
     to_filter,
     to_ids,
-    to_records,
-    to_seconds,
-    to_terms,
+    to_indexed,
+    with_titles,
 )
-from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.errors import ConflictError, InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, Filter, both
-from langchain_ragstore.ingestion import Done, IngestReport, Source, SourceWriter, advance
 from langchain_ragstore.keywords import refuse_unknown
-from langchain_ragstore.model import Record, Vector
-from langchain_ragstore.vectors.arrays import unit_matrix
-
-ADD_KEYWORDS: Final = ("ids", "batch_size", "expires_at", "current_time")
+from langchain_ragstore.model import Record
+from langchain_ragstore.storage.base import patched
 
 
-class DocumentStore(DocumentReader):
+class DocumentStore(DocumentWriter):
     """What a store over any `Backend` does with documents, but for search."""
-
-    # --- adding ----------------------------------------------------------------
-
-    @override
-    def add_texts(
-        self,
-        texts: Iterable[str],
-        metadatas: Iterable[Mapping[str, Any] | None] | None = None,
-        *,
-        ids: Iterable[str | None] | str | None = None,
-        **kwargs: Any,
-    ) -> list[str]:
-        """Embed and store texts; all of them or, after an error, none.
-
-        Args:
-            texts: Any iterable, read once.
-            metadatas: One for each text. JSON values, dates, datetimes, Decimals, UUIDs,
-                bytes and tuples come back as they were.
-            ids: One for each text. A stored document with the id is replaced. A missing
-                id is a hash of text and metadata, so adding twice changes nothing.
-            **kwargs: `batch_size` (texts in one call of the embedder), `expires_at` (a
-                datetime, or seconds since the epoch, from which on the documents are
-                absent), `current_time` (ignored; some LangChain retrievers pass it).
-
-        Returns:
-            An id for each text, in their order.
-
-        Raises:
-            InvalidInputError: Lengths differ, or a value cannot be stored.
-            DimensionMismatchError: The embedder's vectors do not fit the collection.
-        """
-        records = self._records(texts, metadatas, ids, kwargs)
-        unique = last_of_each(records)
-        vectors = self._embedder.embed(
-            [r.content for r in unique], kwargs.get("batch_size")
-        )
-        return self._store(records, unique, vectors)
-
-    @override
-    async def aadd_texts(
-        self,
-        texts: Iterable[str],
-        metadatas: Iterable[Mapping[str, Any] | None] | None = None,
-        *,
-        ids: Iterable[str | None] | str | None = None,
-        **kwargs: Any,
-    ) -> list[str]:
-        """As `add_texts`, awaiting the embedder."""
-        records = self._records(texts, metadatas, ids, kwargs)
-        unique = last_of_each(records)
-        vectors = await self._embedder.aembed(
-            [r.content for r in unique], kwargs.get("batch_size")
-        )
-        return await run_in_executor(None, self._store, records, unique, vectors)
-
-    @override
-    def add_documents(self, documents: Iterable[Document], **kwargs: Any) -> list[str]:
-        """Embed and store documents, under their own ids if they have some.
-
-        Args:
-            documents: Any iterable, read once; not changed.
-            **kwargs: `ids` (instead of the documents' own) and those of `add_texts`.
-
-        Returns:
-            An id for each document, in their order.
-        """
-        return self.add_texts(*to_parts(documents, kwargs), **kwargs)
-
-    @override
-    async def aadd_documents(
-        self, documents: Iterable[Document], **kwargs: Any
-    ) -> list[str]:
-        """As `add_documents`, awaiting the embedder."""
-        return await self.aadd_texts(*to_parts(documents, kwargs), **kwargs)
-
-    def add_embeddings(
-        self,
-        texts: Iterable[str],
-        embeddings: Iterable[Sequence[float]],
-        metadatas: Iterable[Mapping[str, Any] | None] | None = None,
-        *,
-        ids: Iterable[str | None] | str | None = None,
-        **kwargs: Any,
-    ) -> list[str]:
-        """Store texts with vectors that were made elsewhere; otherwise as `add_texts`.
-
-        Args:
-            texts: Any iterable.
-            embeddings: One vector for each text; scaled to unit length.
-            metadatas: One for each text.
-            ids: One for each text.
-            **kwargs: As `add_texts`.
-        """
-        records = self._records(texts, metadatas, ids, kwargs)
-        vectors = list(embeddings)
-        if len(vectors) != len(records):
-            raise InvalidInputError(f"{len(records)} texts but {len(vectors)} embeddings")
-        if not records:
-            return []
-        matrix = unit_matrix(vectors, [record.content for record in records])
-        paired = [replace(r, vector=v) for r, v in zip(records, matrix, strict=True)]
-        unique = last_of_each(paired)
-        return self._store(records, unique, [record.vector for record in unique])
-
-    def replace_source(
-        self,
-        source_id: str,
-        documents: Iterable[Document],
-        *,
-        batch_size: int | None = None,
-    ) -> IngestReport:
-        """Make these documents the only ones of a source, in one transaction.
-
-        A stored text is not embedded anew, whatever its id and metadata became.
-
-        Args:
-            source_id: Documents belong to it by `metadata["source_id"]`.
-            documents: With ids; to be stored under them.
-            batch_size: Texts in one call of the embedder.
-
-        Returns:
-            What changed.
-        """
-        source = Source(source_id, list(documents))
-        (done,) = self.replace_sources([source], batch_size=batch_size)
-        return done.report
-
-    async def areplace_source(
-        self,
-        source_id: str,
-        documents: Iterable[Document],
-        *,
-        batch_size: int | None = None,
-    ) -> IngestReport:
-        """As `replace_source`, awaiting the embedder."""
-        source = Source(source_id, list(documents))
-        several = self.areplace_sources([source], batch_size=batch_size)
-        (done,) = [done async for done in several]
-        return done.report
-
-    def replace_sources(
-        self, sources: Iterable[Source], *, batch_size: int | None = None
-    ) -> Iterator[Done]:
-        """`replace_source` of several, whose texts share the calls of the embedder.
-
-        Args:
-            sources: Read as they are needed.
-            batch_size: Texts in one call of the embedder.
-
-        Yields:
-            Each source in order, after its own transaction.
-        """
-        steps = self._writer().steps(sources, batch_size)
-        step = advance(steps, None)
-        while step:
-            vectors = None
-            if isinstance(step, Done):
-                yield step
-            else:
-                vectors = self._embedder.embed(step, batch_size)
-            step = advance(steps, vectors)
-
-    async def areplace_sources(
-        self, sources: Iterable[Source], *, batch_size: int | None = None
-    ) -> AsyncIterator[Done]:
-        """As `replace_sources`, awaiting the embedder; `sources` are read in a thread."""
-        steps = self._writer().steps(sources, batch_size)
-        step = await run_in_executor(None, advance, steps, None)
-        while step:
-            vectors = None
-            if isinstance(step, Done):
-                yield step
-            else:
-                vectors = await self._embedder.aembed(step, batch_size)
-            step = await run_in_executor(None, advance, steps, vectors)
-
-    def _writer(self) -> SourceWriter:
-        def to_stored(documents: Sequence[Document]) -> list[Record]:
-            keywords: dict[str, Any] = {}
-            texts, metadatas = to_parts(documents, keywords)
-            return last_of_each(self._records(texts, metadatas, keywords["ids"], {}))
-
-        return SourceWriter(
-            self._backend, self.collection_name, self._scope.where, to_stored
-        )
-
-    def _records(
-        self,
-        texts: Iterable[str],
-        metadatas: Iterable[Mapping[str, Any] | None] | None,
-        ids: Iterable[str | None] | str | None,
-        keywords: Mapping[str, Any],
-    ) -> list[Record]:
-        unknown = {key: None for key in keywords if key not in ADD_KEYWORDS}
-        refuse_unknown("add_texts", unknown, ADD_KEYWORDS)
-        records = to_records(
-            texts,
-            metadatas,
-            ids,
-            stamp=self._scope.stamp,
-            id_factory=self._id_factory,
-            expires_at=to_seconds(keywords.get("expires_at")),
-        )
-        self._scope.check(records)
-        return records
-
-    def _store(
-        self,
-        records: Sequence[Record],
-        unique: Sequence[Record],
-        vectors: Sequence[Vector | None],
-    ) -> list[str]:
-        if unique:
-            self._backend.upsert(
-                self.collection_name,
-                [
-                    replace(r, vector=v, terms=to_terms(r))
-                    for r, v in zip(unique, vectors, strict=True)
-                ],
-                guard=self._scope.where,
-            )
-        return [record.id for record in records]
 
     # --- changing and deleting -------------------------------------------------
 
@@ -282,9 +63,9 @@ class DocumentStore(DocumentReader):
             replace(record, expires_at=stored[record.id].expires_at)
             for record in self._records(*to_parts(given, {}), wanted, {})
         ]
-        unique = last_of_each(records)
-        vectors = self._embedder.embed([r.content for r in unique], None)
-        self._store(records, unique, vectors)
+        with self._embedder.rescue():
+            unique = last_of_each(records)
+            self._write(unique, self._embedder.embed(by_digest(unique)))
 
     def update_metadata(
         self,
@@ -294,7 +75,10 @@ class DocumentStore(DocumentReader):
         patch: Mapping[str, Any],
         remove: Iterable[str] = (),
     ) -> int:
-        """Change metadata without embedding anything anew.
+        """Change metadata; a text is embedded anew only if what is indexed of it changes.
+
+        That is so for `title` and `heading_path`, and what an `index_text` of your own
+        reads. If other writers change the same documents meanwhile, it starts again.
 
         Args:
             ids: Which documents; None for any.
@@ -317,13 +101,57 @@ class DocumentStore(DocumentReader):
         where = self._chosen("update_metadata", ids, filter)
         removed = [remove] if isinstance(remove, str) else list(remove)
         self._scope.check_patch({*patch, *removed})
+        wanted = None if ids is None else to_ids(ids)
+        if self._reads({*patch, *removed}):
+            return self._reindexed(wanted, where, patch, removed)
         return self._backend.patch(
-            self.collection_name,
-            ids=None if ids is None else to_ids(ids),
-            where=where,
-            changes=patch,
-            remove=removed,
+            self.collection_name, ids=wanted, where=where, changes=patch, remove=removed
         )
+
+    def _reads(self, keys: set[str]) -> bool:
+        """Whether what is indexed of a document may depend on metadata keys."""
+        return self._index_text is not with_titles or not keys.isdisjoint(TITLE_KEYS)
+
+    def _reindexed(
+        self,
+        ids: Sequence[str] | None,
+        where: Filter,
+        changes: Mapping[str, Any],
+        removed: Sequence[str],
+    ) -> int:
+        """Change metadata that are indexed, too; how many documents were changed."""
+        for _ in range(REINDEX_ATTEMPTS - 1):
+            with suppress(ConflictError):
+                return self._reindexed_once(ids, where, changes, removed)
+        return self._reindexed_once(ids, where, changes, removed)
+
+    def _reindexed_once(
+        self,
+        ids: Sequence[str] | None,
+        where: Filter,
+        changes: Mapping[str, Any],
+        removed: Sequence[str],
+    ) -> int:
+        if ids is not None:
+            where = both(where, to_filter({"$id": {"$in": list(ids)}}))
+        old = self._backend.scan(self.collection_name, where=where, vectors=True)
+        new = [self._patched(record, changes, removed) for record in old]
+        with self._embedder.rescue():
+            made = self._embedder.embed(by_digest(new))
+            self._write(new, made, expected=old)
+        return len(old)
+
+    def _patched(
+        self, old: Record, changes: Mapping[str, Any], removed: Sequence[str]
+    ) -> Record:
+        """With other metadata; without its vector if that is of another text now."""
+        metadata = patched(old.metadata, changes, removed)
+        indexed = to_indexed(old.id, old.content, metadata, self._index_text)
+        new = replace(old, metadata=metadata, indexed=indexed)
+        foreign = old.vector is not None and old.digest is None
+        if foreign or old.digest == text_digest(indexed):
+            return new
+        return replace(new, vector=None, digest=text_digest(indexed))
 
     @override
     def delete(
@@ -373,25 +201,3 @@ class DocumentStore(DocumentReader):
                 f"ids=None, filter={filter!r}; clear() deletes all"
             )
         return both(self._scope.where, where)
-
-
-def to_parts(
-    documents: Iterable[Document], keywords: dict[str, Any]
-) -> tuple[list[str], list[Mapping[str, Any]]]:
-    """Texts and metadata; the documents' own ids go to `keywords` unless it has some.
-
-    Args:
-        documents: Read once; may be a generator.
-        keywords: Of an `add_…` method; gets `ids`.
-
-    Raises:
-        InvalidInputError: One of them is no document.
-    """
-    listed = list(documents)
-    for at, document in enumerate(listed):
-        if not isinstance(document, Document):
-            msg = f"document {at} is a {type(document).__name__}; add_texts() takes strings"
-            raise InvalidInputError(msg)
-    if keywords.get("ids") is None:
-        keywords["ids"] = [document.id for document in listed]
-    return [d.page_content for d in listed], [d.metadata for d in listed]

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from langchain_core.documents import Document
 
 from langchain_ragstore import filters
-from langchain_ragstore.config import CONTENT_ID_LENGTH
+from langchain_ragstore.config import CONTENT_ID_LENGTH, DIGEST_BYTES
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import Filter, Predicate
 from langchain_ragstore.metadata import encode
@@ -22,8 +22,15 @@ from langchain_ragstore.text.terms import term_counts
 RESULT_KEYS: Final = frozenset({"relevance_score", "ragstore"})
 """Metadata that searches write on results; dropped when a result is stored again."""
 
+TITLE_KEYS: Final = frozenset({"title", "heading_path"})
+"""Metadata that stand above a text and are found with it."""
+
 FilterLike: TypeAlias = Mapping[Any, Any] | Callable[[Document], bool] | Filter | None
 """What every `filter` argument takes: a dictionary, a function of a document, None."""
+
+
+IndexText: TypeAlias = Callable[[Document], str]
+"""What of a document both kinds of search read; it may differ from what is returned."""
 
 
 class Timestamps(NamedTuple):
@@ -115,6 +122,52 @@ def content_id(text: str, metadata: Mapping[str, Any]) -> str:
     return digest.hexdigest()[:CONTENT_ID_LENGTH]
 
 
+def titles(metadata: Mapping[str, Any]) -> str:
+    """The title and the headings above a chunk, where they are texts; each once."""
+    path = metadata.get("heading_path")
+    found = [metadata.get("title"), *(path if isinstance(path, (list, tuple)) else ())]
+    return "\n".join(dict.fromkeys(title for title in found if isinstance(title, str)))
+
+
+def with_titles(document: Document) -> str:
+    r"""The default `index_text`: a document's title and headings, a blank line, its text.
+
+    A chunk of the middle of a section so says what it is about.
+
+    Example:
+        ```python
+        from langchain_core.documents import Document
+
+        from langchain_ragstore.documents import with_titles
+
+        chunk = Document("Press F4.", metadata={"title": "Printing", "page": 3})
+        assert with_titles(chunk) == "Printing\n\nPress F4."
+        assert with_titles(Document("Press F4.")) == "Press F4."
+        ```
+    """
+    return _below(titles(document.metadata), document.page_content)
+
+
+def _below(titles: str, text: str) -> str:
+    return f"{titles}\n\n{text}" if titles else text
+
+
+def to_index_text(function: IndexText | None) -> IndexText:
+    """The function that makes what is indexed; None is `with_titles`.
+
+    Raises:
+        InvalidInputError: It cannot be called.
+    """
+    if function is None:
+        return with_titles
+    if not callable(function):
+        raise InvalidInputError(
+            f"index_text is a function of a document that returns a string, such as "
+            f"lambda document: document.page_content; got {function!r}"
+        )
+    return function
+
+
 def to_filter(filter: FilterLike) -> Filter:
     """Parse a filter argument.
 
@@ -195,6 +248,7 @@ def to_records(
     stamp: Callable[[Mapping[str, Any]], dict[str, Any]] = dict,
     id_factory: Callable[[], str] | None = None,
     expires_at: float | None = None,
+    index_text: IndexText = with_titles,
 ) -> list[Record]:
     """Check what is to be added, before anything is embedded.
 
@@ -205,6 +259,7 @@ def to_records(
         stamp: Makes the metadata to store from those given.
         id_factory: Makes missing ids; None for ids of the content.
         expires_at: Seconds since the epoch.
+        index_text: Makes what is embedded of a document.
 
     Returns:
         One record for each text, without vectors.
@@ -225,29 +280,63 @@ def to_records(
         if id is not None and not isinstance(id, str):
             raise InvalidInputError(f"ids are strings, got {id!r} ({type(id).__name__})")
         kept = stamp(_without_results(metadata))
-        encode(kept)
+        encoded = encode(kept)
         made = id or (id_factory() if id_factory else content_id(text, kept))
-        records.append(Record(made, text, kept, expires_at=expires_at))
+        indexed = to_indexed(made, text, kept, index_text)
+        digest = text_digest(indexed)
+        records.append(
+            Record(
+                made,
+                text,
+                kept,
+                expires_at=expires_at,
+                indexed=indexed,
+                digest=digest,
+                encoded=encoded,
+            )
+        )
     return records
 
 
-def to_terms(record: Record) -> Terms:
-    """What full text finds a record by: its content, and its titles."""
+def to_indexed(
+    id: str, text: str, metadata: Mapping[str, Any], index_text: IndexText
+) -> str:
+    """The text that is embedded for a document.
+
+    Raises:
+        InvalidInputError: `index_text` made no text.
+    """
+    if index_text is with_titles:
+        return _below(titles(metadata), text)
+    made = index_text(Document(id=id, page_content=text, metadata=dict(metadata)))
+    if not isinstance(made, str):
+        raise InvalidInputError(
+            f"index_text must return a string, got {made!r} for document {id!r}"
+        )
+    return made
+
+
+def text_digest(text: str) -> bytes:
+    """What tells texts that were embedded apart."""
+    data = text.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
+
+
+def to_terms(record: Record, index_text: IndexText) -> Terms:
+    """What full text finds a record by: its text, and its titles beside.
+
+    The titles that `with_titles` puts before the text are no part of it here: they count
+    as a field of their own.
+    """
+    text = record.content if index_text is with_titles else record.indexed
     return Terms(
-        term_counts(record.content), term_counts(_titles(record.metadata), singles=True)
+        term_counts(text or ""), term_counts(titles(record.metadata), singles=True)
     )
 
 
 def query_terms(query: str) -> Terms:
     """What full text looks for."""
     return Terms(term_counts(query), term_counts(query, singles=True))
-
-
-def _titles(metadata: Mapping[str, Any]) -> str:
-    """The title and the headings above a chunk, where they are texts; each once."""
-    path = metadata.get("heading_path")
-    titles = [metadata.get("title"), *(path if isinstance(path, (list, tuple)) else ())]
-    return "\n".join(dict.fromkeys(title for title in titles if isinstance(title, str)))
 
 
 def _of_length(name: str, values: Iterable[Any] | None, length: int) -> list[Any]:

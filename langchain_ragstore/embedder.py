@@ -2,31 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
+from langchain_core.runnables import run_in_executor
 
-from langchain_ragstore.config import DEFAULT_EMBED_BATCH
+from langchain_ragstore.config import DEFAULT_EMBED_BATCH, PROBE_TEXT
 from langchain_ragstore.documents import to_count
-from langchain_ragstore.errors import InvalidInputError, MissingExtraError
-from langchain_ragstore.model import Vector
+from langchain_ragstore.errors import (
+    DimensionMismatchError,
+    InvalidInputError,
+    MissingExtraError,
+)
+from langchain_ragstore.model import Fingerprint, Matrix, Vector
+from langchain_ragstore.storage.base import Backend, check_model
+from langchain_ragstore.unstored import Unstored
 from langchain_ragstore.vectors.arrays import unit_matrix
+
+Calls: TypeAlias = Generator[list[str], Any, None]
+"""Gives texts for the model, and is sent what the model answers."""
+
+_NAMES: Final = ("model", "model_name", "model_id", "deployment", "repo_id")
+"""Attributes in which LangChain's classes keep the name of what they call."""
 
 
 class Embedder:
-    """An embedding model, or the absence of one.
+    """The embedding model of a collection, or its absence.
+
+    The model is compared with the one that made the collection's vectors before it is
+    first used, and texts that the collection has a vector of are not embedded again.
 
     Args:
         model: An `Embeddings`, a `"provider:model"` string, or None.
+        backend: Where the collection's vectors are.
+        collection: Its name.
+        check: Whether to compare models.
+        clock: Seconds, of any beginning.
 
     Raises:
-        InvalidInputError: Anything else.
+        InvalidInputError: Anything else as model.
         MissingExtraError: The string needs the `langchain` package.
     """
 
-    def __init__(self, model: Embeddings | str | None) -> None:
+    def __init__(
+        self,
+        model: Embeddings | str | None,
+        backend: Backend,
+        collection: str,
+        *,
+        check: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.model = _named(model) if isinstance(model, str) else model
         if self.model is not None and not isinstance(self.model, Embeddings):
             kind = type(model).__name__
@@ -34,47 +64,127 @@ class Embedder:
                 f"embedding is a LangChain Embeddings, a 'provider:model' string or None, "
                 f"got {kind}: {model!r}"
             )
+        self._backend, self._collection, self._check = backend, collection, check
+        self._unstored = Unstored(backend, collection, clock)
+        self._fingerprint: Fingerprint | None = None
+
+    @property
+    def fingerprint(self) -> Fingerprint | None:
+        """What the model is known by; None before it was needed, or if nobody asks."""
+        return self._fingerprint
+
+    # --- texts -------------------------------------------------------------------------
 
     def embed(
-        self, texts: Sequence[str], batch_size: int | None = None
-    ) -> list[Vector | None]:
-        """One unit vector for each text, or None for each without a model.
+        self, texts: Mapping[bytes, str], batch_size: int | None = None
+    ) -> dict[bytes, Vector]:
+        """The unit vectors of texts; none without a model.
 
-        Equal texts are sent once, in batches.
+        Texts that the collection has no vector of are sent in batches. What follows must
+        either store the vectors and say so (`stored`) or fail within `rescue`.
+
+        Args:
+            texts: By their digests (`documents.text_digest`).
+            batch_size: How many are sent at once.
+
+        Returns:
+            Vectors by digest.
 
         Raises:
             InvalidInputError: The model returned a wrong number of vectors, or one that
                 cannot be stored; names the text.
+            EmbeddingMismatchError: Another model made the collection's vectors.
         """
         if self.model is None:
-            return [None] * len(texts)
-        vectors: list[Any] = []
-        for batch in _batches(texts, batch_size):
-            vectors.extend(_as_many(batch, self.model.embed_documents(batch)))
-        return _spread(texts, vectors)
+            return {}
+        vectors: dict[bytes, Vector] = {}
+        calls = self._calls(vectors, texts, batch_size)
+        batch = next(calls, None)
+        while batch is not None:
+            with _explained(batch):
+                answer = self.model.embed_documents(batch)
+            batch = _sent(calls, answer)
+        return vectors
 
     async def aembed(
-        self, texts: Sequence[str], batch_size: int | None = None
-    ) -> list[Vector | None]:
+        self, texts: Mapping[bytes, str], batch_size: int | None = None
+    ) -> dict[bytes, Vector]:
         """As `embed`, awaiting the model."""
         if self.model is None:
-            return [None] * len(texts)
-        vectors: list[Any] = []
-        for batch in _batches(texts, batch_size):
-            vectors.extend(_as_many(batch, await self.model.aembed_documents(batch)))
-        return _spread(texts, vectors)
+            return {}
+        vectors: dict[bytes, Vector] = {}
+        calls = self._calls(vectors, texts, batch_size)
+        batch = await run_in_executor(None, next, calls, None)
+        while batch is not None:
+            with _explained(batch):
+                answer = await self.model.aembed_documents(batch)
+            batch = await run_in_executor(None, _sent, calls, answer)
+        return vectors
+
+    def _calls(
+        self,
+        vectors: dict[bytes, Vector],
+        texts: Mapping[bytes, str],
+        batch_size: int | None,
+    ) -> Calls:
+        """Fill in vectors, and ask for those that are not stored yet."""
+        size = _batch_size(batch_size)
+        if not texts:
+            return
+        if self._check:
+            yield from self._introduction(self._noted())
+        vectors.update(self._backend.known(self._collection, texts, self._fingerprint))
+        unknown = [digest for digest in texts if digest not in vectors]
+        for start in range(0, len(unknown), size):
+            digests = unknown[start : start + size]
+            batch = [texts[digest] for digest in digests]
+            matrix = unit_matrix(_as_many(batch, (yield list(batch))), batch)
+            _check_length(matrix, vectors)
+            new = dict(zip(digests, matrix, strict=True))
+            vectors.update(new)
+            self._unstored.add(new, self._fingerprint)
+
+    def stored(self, digests: Iterable[bytes | None]) -> None:
+        """Tell that texts have records now."""
+        self._unstored.stored(digests)
+
+    @contextmanager
+    def rescue(self) -> Iterator[None]:
+        """If the block fails, keep what was embedded in it for the next try."""
+        try:
+            yield
+        except BaseException:
+            self._unstored.keep()
+            raise
+
+    # --- queries -----------------------------------------------------------------------
 
     def embed_query(self, query: str) -> list[float]:
         """The vector of a query.
 
         Raises:
             InvalidInputError: There is no model, or the query is not a string.
+            EmbeddingMismatchError: Another model made the collection's vectors.
         """
-        return self._for_query(query).embed_query(query)
+        model = self._for_query(query)
+        calls = self._before_query()
+        probe = next(calls, None)
+        if probe is not None:
+            with _explained(probe):
+                answer = model.embed_documents(probe)
+            _sent(calls, answer)
+        return model.embed_query(query)
 
     async def aembed_query(self, query: str) -> list[float]:
         """As `embed_query`, awaiting the model."""
-        return await self._for_query(query).aembed_query(query)
+        model = self._for_query(query)
+        calls = self._before_query()
+        probe = await run_in_executor(None, next, calls, None)
+        if probe is not None:
+            with _explained(probe):
+                answer = await model.aembed_documents(probe)
+            await run_in_executor(None, _sent, calls, answer)
+        return await model.aembed_query(query)
 
     def _for_query(self, query: str) -> Embeddings:
         if not isinstance(query, str):
@@ -85,6 +195,53 @@ class Embedder:
                 "(embedding=...) or search by vector"
             )
         return self.model
+
+    # --- the model -----------------------------------------------------------------------
+
+    def _before_query(self) -> Calls:
+        stored = self._noted() if self._check else None
+        if stored is not None:
+            yield from self._introduction(stored)
+
+    def _introduction(self, stored: Fingerprint | None) -> Calls:
+        """Learn the model's fingerprint, once, and compare it with the collection's."""
+        if self._fingerprint is None:
+            answer = _as_many([PROBE_TEXT], (yield [PROBE_TEXT]))
+            (probe,) = unit_matrix(answer, [PROBE_TEXT])
+            self._fingerprint = Fingerprint(_name(self.model), probe)
+        check_model(self._collection, stored, self._fingerprint)
+
+    def _noted(self) -> Fingerprint | None:
+        return self._backend.fingerprint(self._collection)
+
+
+def _sent(calls: Calls, answer: Any) -> list[str] | None:
+    """What is asked next; None at the end."""
+    try:
+        return calls.send(answer)
+    except StopIteration:
+        return None
+
+
+@contextmanager
+def _explained(texts: Sequence[str]) -> Iterator[None]:
+    """If it is the probe that fails, say where it comes from."""
+    try:
+        yield
+    except Exception as error:
+        if texts == [PROBE_TEXT]:
+            error.add_note(
+                "The text is a probe: by its vector an embedding model is known again. "
+                "check_model=False does without."
+            )
+        raise
+
+
+def _name(model: Embeddings | None) -> str:
+    """What people call a model: its class, and what the class says it calls."""
+    found = (getattr(model, attribute, None) for attribute in _NAMES)
+    given = next((name for name in found if name and isinstance(name, str)), None)
+    return type(model).__name__ + (f" {given!r}" if given else "")
 
 
 def _named(name: str) -> Embeddings:
@@ -98,13 +255,20 @@ def _named(name: str) -> Embeddings:
     return model
 
 
-def _batches(texts: Sequence[str], batch_size: int | None) -> Iterator[list[str]]:
-    size = DEFAULT_EMBED_BATCH if batch_size is None else to_count("batch_size", batch_size)
+def _batch_size(given: int | None) -> int:
+    size = DEFAULT_EMBED_BATCH if given is None else to_count("batch_size", given)
     if size < 1:
-        raise InvalidInputError(f"batch_size must be at least 1, got {batch_size}")
-    unique = list(dict.fromkeys(texts))
-    for start in range(0, len(unique), size):
-        yield unique[start : start + size]
+        raise InvalidInputError(f"batch_size must be at least 1, got {given}")
+    return size
+
+
+def _check_length(matrix: Matrix, earlier: Mapping[bytes, Vector]) -> None:
+    first = next(iter(earlier.values()), matrix[0])
+    if len(first) != len(matrix[0]):
+        raise DimensionMismatchError(
+            f"the embedding model returned vectors of {len(matrix[0])} dimensions after "
+            f"ones of {len(first)}; an embedder must keep one length"
+        )
 
 
 def _as_many(batch: list[str], vectors: Any) -> Sequence[Any]:
@@ -119,11 +283,3 @@ def _as_many(batch: list[str], vectors: Any) -> Sequence[Any]:
             "nothing was stored"
         )
     return list(vectors)
-
-
-def _spread(texts: Sequence[str], vectors: Sequence[Any]) -> list[Vector | None]:
-    unique = list(dict.fromkeys(texts))
-    if not unique:
-        return []
-    of_text = dict(zip(unique, unit_matrix(vectors, unique), strict=True))
-    return [of_text[text] for text in texts]

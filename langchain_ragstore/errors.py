@@ -10,6 +10,7 @@ RagStoreError
 │   ├── StoreClosedError                  used after `close()`
 │   ├── ReadOnlyError                     a write to a store that is open for reading
 │   ├── StoreLockedError                  another writer held the lock for too long
+│   ├── ConflictError                     others changed the same documents meanwhile
 │   ├── SchemaTooNewError                 written by a newer release
 │   ├── UnsupportedSQLiteError            the SQLite library is too old or lacks JSON1
 │   └── CorruptStoreError                 not a database, or a damaged one
@@ -58,6 +59,10 @@ class ReadOnlyError(StorageError):
 
 class StoreLockedError(StorageError):
     """Another process held the write lock for longer than the time limit."""
+
+
+class ConflictError(StorageError):
+    """Other writers changed the same documents again and again; nothing was written."""
 
 
 class SchemaTooNewError(StorageError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -15,7 +15,6 @@ from langchain_ragstore.documents import (
     content_id,
     to_count,
     to_filter,
-    to_terms,
 )
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import Filter, both
@@ -57,47 +56,52 @@ class SourceChange:
     Attributes:
         records: To be written.
         stale: Ids to be removed.
-        vectors: Of texts of `records` that are stored already.
-        unknown: Texts to be embedded, each once.
+        unknown: Texts to be embedded for `records`, by digest.
         report: The counts.
         ids: Of everything that was compared.
     """
 
     records: Sequence[Record]
     stale: Sequence[str]
-    vectors: Mapping[str, Vector | None]
-    unknown: Sequence[str]
+    unknown: dict[bytes, str]
     report: IngestReport
     ids: frozenset[str]
 
 
-def source_change(new: Sequence[Record], stored: Iterable[Record]) -> SourceChange:
+def source_change(
+    new: Sequence[Record],
+    stored: Iterable[Record],
+    foreign: Mapping[str, Vector | None],
+    *,
+    embeds: bool,
+) -> SourceChange:
     """Compare what should be stored with what is.
 
     Args:
         new: The chunks of the source now.
         stored: Its chunks in the store, what else it was stored as, and those that have
-            the new ones' ids, with their vectors.
+            the new ones' ids.
+        foreign: Vectors, by id, of those of them that no model made; None for none.
+        embeds: Whether there is a model to make vectors.
 
     Returns:
         What is to be done.
     """
     old = {record.id: record for record in stored}
+    lacking = {id for id, vector in foreign.items() if vector is None} if embeds else ()
+    changed = [
+        _with_foreign(record, old.get(record.id), foreign)
+        for record in new
+        if record.id not in old or record.id in lacking or not _same(record, old[record.id])
+    ]
     wanted = {record.id for record in new}
-    changed = [r for r in new if r.id not in old or not _same(r, old[r.id])]
-    texts = {record.content for record in changed}
-    known = {
-        r.content: r.vector
-        for r in old.values()
-        if r.vector is not None and r.content in texts
-    }
     stale = [id for id in old if id not in wanted]
     added = sum(record.id not in old for record in changed)
+    unknown = {r.digest: r.indexed or "" for r in changed if r.digest} if embeds else {}
     return SourceChange(
         records=changed,
         stale=stale,
-        vectors=known,
-        unknown=list(dict.fromkeys(r.content for r in changed if r.content not in known)),
+        unknown=unknown,
         report=IngestReport(
             added, len(changed) - added, len(new) - len(changed), len(stale)
         ),
@@ -105,8 +109,22 @@ def source_change(new: Sequence[Record], stored: Iterable[Record]) -> SourceChan
     )
 
 
-def _same(first: Record, second: Record) -> bool:
-    return first.content == second.content and _encoded(first) == _encoded(second)
+def _with_foreign(
+    new: Record, old: Record | None, foreign: Mapping[str, Vector | None]
+) -> Record:
+    """With the vector that was given for the same text, which no model can make again."""
+    vector = foreign.get(new.id)
+    if old is None or vector is None or old.content != new.content:
+        return new
+    return replace(new, vector=vector, digest=None)
+
+
+def _same(new: Record, old: Record) -> bool:
+    return (
+        new.content == old.content
+        and _encoded(new) == _encoded(old)
+        and (old.digest is None or new.digest == old.digest)
+    )
 
 
 def _encoded(record: Record) -> str:
@@ -136,12 +154,13 @@ class Done:
     report: IngestReport
 
 
-Vectors: TypeAlias = Sequence[Vector | None]
-Steps: TypeAlias = Generator[Done | list[str], Vectors | None, None]
-"""Gives what is done, and texts to embed, whose vectors it is to be sent."""
+Texts: TypeAlias = dict[bytes, str]
+Vectors: TypeAlias = Mapping[bytes, Vector]
+Steps: TypeAlias = Generator[Done | Texts, Vectors | None, None]
+"""Gives what is done, and texts to embed, whose vectors it is to be sent; by digest."""
 
 
-def advance(steps: Steps, vectors: Vectors | None) -> Done | list[str] | None:
+def advance(steps: Steps, vectors: Vectors | None) -> Done | Texts | None:
     """The next step; None after the last."""
     try:
         return steps.send(vectors)
@@ -153,10 +172,12 @@ class SourceWriter:
     """Sources into a collection: each in a transaction, their texts in shared batches.
 
     Args:
-        backend: The engine.
+        backend: The engine, to read.
         collection: Where in it.
         where: The part of the collection that may be seen and changed.
         to_records: Checks chunks, before anything is embedded.
+        write: Stores records with vectors and removes ids, in one transaction.
+        embeds: Whether there is a model to make vectors.
     """
 
     def __init__(
@@ -165,12 +186,14 @@ class SourceWriter:
         collection: str,
         where: Filter,
         to_records: Callable[[Sequence[Document]], list[Record]],
+        write: Callable[[Sequence[Record], Vectors, Collection[str]], None],
+        *,
+        embeds: bool,
     ) -> None:
         self._backend, self._collection, self._where = backend, collection, where
-        self._to_records = to_records
+        self._to_records, self._write, self._embeds = to_records, write, embeds
         self._waiting: list[tuple[Source, SourceChange]] = []
-        self._vectors: dict[str, Vector | None] = {}  # of texts of what is waiting
-        self._places: dict[str, str] = {}  # digest of a text → id under which it is stored
+        self._vectors: dict[bytes, Vector] = {}  # of texts of what is waiting
 
     def steps(self, sources: Iterable[Source], batch_size: int | None) -> Steps:
         """Store sources in order, as soon as their texts have filled batches.
@@ -199,7 +222,7 @@ class SourceWriter:
             if self._depends(source, change):
                 yield from self._embedded(size, 1)
                 change = self._change(source)
-            self._waiting.append((source, self._with_known(change)))
+            self._waiting.append((source, change))
             yield from self._embedded(size, 1 if len(self._waiting) >= size else size)
 
     def _embedded(self, size: int, least: int) -> Steps:
@@ -207,39 +230,42 @@ class SourceWriter:
         yield from self._stored()
         unknown = self._unknown()
         for start in range(0, len(unknown), size):
-            batch = unknown[start : start + size]
+            batch = dict(unknown[start : start + size])
             if len(batch) < least:
                 break
-            vectors = yield batch
-            self._vectors.update(zip(batch, vectors or (), strict=True))
+            self._vectors.update((yield batch) or {})
             yield from self._stored()
 
-    def _unknown(self) -> list[str]:
-        texts = [text for _, change in self._waiting for text in change.unknown]
-        return [text for text in dict.fromkeys(texts) if text not in self._vectors]
+    def _unknown(self) -> list[tuple[bytes, str]]:
+        texts = {d: t for _, change in self._waiting for d, t in change.unknown.items()}
+        return [item for item in texts.items() if item[0] not in self._vectors]
 
     def _stored(self) -> Steps:
         while self._waiting:
             source, change = self._waiting[0]
-            if not all(text in self._vectors for text in reversed(change.unknown)):
+            if not all(digest in self._vectors for digest in reversed(change.unknown)):
                 return
-            self._apply(change)
+            if change.records or change.stale:
+                made = {digest: self._vectors[digest] for digest in change.unknown}
+                self._write(change.records, made, change.stale)
             del self._waiting[0]
-            needed = {text for _, later in self._waiting for text in later.unknown}
-            self._vectors = {t: v for t, v in self._vectors.items() if t in needed}
+            needed = {digest for _, later in self._waiting for digest in later.unknown}
+            self._vectors = {d: v for d, v in self._vectors.items() if d in needed}
             yield Done(source.source_id, change.report)
 
     def _change(self, source: Source) -> SourceChange:
         new = self._to_records(source.chunks)
         where = both(self._where, to_filter({"source_id": source.source_id}))
-        stored = self._backend.scan(self._collection, where=where, vectors=True)
         ids = dict.fromkeys([*(record.id for record in new), *source.former])
-        change = source_change(new, [*stored, *self._get(ids)])
+        stored = [*self._backend.scan(self._collection, where=where), *self._get(ids)]
+        unmade = dict.fromkeys(record.id for record in stored if record.digest is None)
+        foreign = {record.id: record.vector for record in self._get(unmade, vectors=True)}
+        change = source_change(new, stored, foreign, embeds=self._embeds)
         return replace(change, ids=change.ids | ids.keys())
 
-    def _get(self, ids: Iterable[str]) -> list[Record]:
+    def _get(self, ids: Iterable[str], *, vectors: bool = False) -> list[Record]:
         return self._backend.get(
-            self._collection, list(ids), where=self._where, vectors=True
+            self._collection, list(ids), where=self._where, vectors=vectors
         )
 
     def _depends(self, source: Source, change: SourceChange) -> bool:
@@ -249,35 +275,6 @@ class SourceWriter:
             or any(r.metadata.get("source_id") == source.source_id for r in earlier.records)
             for _, earlier in self._waiting
         )
-
-    def _with_known(self, change: SourceChange) -> SourceChange:
-        """With the vectors of texts that other sources of this call have."""
-        places = [self._places.get(content_id(text, {})) for text in change.unknown]
-        ids = [id for id in places if id is not None]
-        if not ids:
-            return change
-        known = {r.content: r.vector for r in self._get(ids) if r.vector is not None}
-        return replace(
-            change,
-            vectors={**known, **change.vectors},
-            unknown=[text for text in change.unknown if text not in known],
-        )
-
-    def _apply(self, change: SourceChange) -> None:
-        if not change.records and not change.stale:
-            return
-        of_text = {**self._vectors, **change.vectors}
-        self._backend.upsert(
-            self._collection,
-            [
-                replace(r, vector=of_text[r.content], terms=to_terms(r))
-                for r in change.records
-            ],
-            remove=change.stale,
-            guard=self._where,
-        )
-        for record in change.records:
-            self._places[content_id(record.content, {})] = record.id
 
 
 def by_source(documents: Iterable[Document]) -> dict[str, list[Document]]:

@@ -44,6 +44,11 @@ _RESTORE: Final[dict[str, Callable[[Any], Any]]] = {
 }
 
 
+_ENCODER: Final = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":")
+)
+
+
 def is_clean(text: str) -> bool:
     """Whether SQLite keeps a text as it is: no NUL and no lone surrogate in it."""
     return _UNCLEAN.search(text) is None
@@ -82,7 +87,7 @@ def encode(metadata: Mapping[str, Any]) -> str:
             msg = f"metadata key {key!r} holds a NUL or a lone surrogate; rename it"
             raise InvalidInputError(msg)
         plain[str(key)] = _plain(value, (key,), ())
-    return json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(plain)
 
 
 def decode(text: str) -> dict[str, Any]:

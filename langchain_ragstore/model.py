@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from langchain_ragstore.config import LEAST_AGREEMENT
+
 Vector: TypeAlias = NDArray[np.float32]
 """One embedding: shape `(dimension,)`, float32, unit length or all zeros."""
 
@@ -44,6 +46,10 @@ class Record:
         updated_at: Seconds since the epoch of the last write; None before storing.
         expires_at: Seconds since the epoch from which on the record is absent.
         terms: What full text finds it by, None for nothing; stored, never returned.
+        indexed: The text that `vector` and `terms` stand for; None once it is stored.
+        digest: Of `indexed`, where `vector` is what a model made of it: an equal text
+            need not be embedded again. None if the vector came from elsewhere.
+        encoded: `metadata` as text, if that was made already (`metadata.encode`).
     """
 
     id: str
@@ -54,6 +60,53 @@ class Record:
     updated_at: float | None = None
     expires_at: float | None = None
     terms: Terms | None = field(default=None, compare=False, repr=False)
+    indexed: str | None = field(default=None, compare=False, repr=False)
+    digest: bytes | None = field(default=None, compare=False, repr=False)
+    encoded: str | None = field(default=None, compare=False, repr=False)
+
+    def completed(self, vector: Vector | None, terms: Terms | None) -> Record:
+        """With what it is found by; a digest without a vector means nothing.
+
+        Written out, since `dataclasses.replace` takes as long as all the rest of a write.
+        """
+        return Record(
+            self.id,
+            self.content,
+            self.metadata,
+            vector,
+            expires_at=self.expires_at,
+            terms=terms,
+            digest=None if vector is None else self.digest,
+            encoded=self.encoded,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What tells one embedding model from another.
+
+    Attributes:
+        name: For people; two models may share it.
+        probe: The model's vector of `config.PROBE_TEXT`, unit length.
+    """
+
+    name: str
+    probe: Vector = field(repr=False)
+
+    def agrees(self, other: Fingerprint) -> bool:
+        """Whether vectors of both may be compared."""
+        if len(self.probe) != len(other.probe):
+            return False
+        if not self.probe.any() or not other.probe.any():
+            return not self.probe.any() and not other.probe.any()
+        return float(self.probe @ other.probe) >= LEAST_AGREEMENT
+
+
+def alike(first: Fingerprint | None, second: Fingerprint | None) -> bool:
+    """Whether two models, either of which may be unknown, can be taken for one."""
+    if first is None or second is None:
+        return first is second
+    return first.agrees(second)
 
 
 @dataclass(frozen=True, slots=True)

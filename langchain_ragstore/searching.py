@@ -130,7 +130,9 @@ class Searcher(DocumentStore):
     ) -> Explanation:
         search_type, ids, keywords = asked
         question = self._question(query, vector, search, self._terms(query))
-        account = explained(search.plan, question, self._shelf, self._scope.where, ids)
+        account = explained(
+            search.plan, question, self._shelf, self._scope.where, self._terms, ids
+        )
         return Explanation.of(account, search_type, keywords.get("filter"))
 
     # --- what all searches share -------------------------------------------------------

@@ -13,7 +13,8 @@ from langchain_core.runnables import run_in_executor
 from typing_extensions import override
 
 from langchain_ragstore.config import DEFAULT_COLLECTION, DEFAULT_NAMESPACE
-from langchain_ragstore.document_store import ADD_KEYWORDS, to_parts
+from langchain_ragstore.document_writer import ADD_KEYWORDS, to_parts
+from langchain_ragstore.documents import IndexText
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.indexing import SQLiteRecordManager
@@ -21,6 +22,7 @@ from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.retrievers import RagRetriever
 from langchain_ragstore.similarity_search import SimilaritySearch
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
+from langchain_ragstore.storage.sqlite.connection import MEMORY
 from langchain_ragstore.stores import SQLiteByteStore
 
 
@@ -62,6 +64,13 @@ class SQLiteVectorStore(BackendVectorStore):
             process.
         collection_name: Collections of one file do not see each other.
         read_only: Refuse every write; the file must exist.
+        check_model: Whether the embedding is compared with the one that made the
+            collection's vectors, by its vector of a probe, before it is first used after
+            opening. Another one is refused; turn this off only for a model that gives
+            different vectors every time.
+        index_text: A function of a document that makes the text that is embedded and
+            searched for it. None: title and headings, a blank line, the text. What is
+            returned is always the text alone.
         id_factory: Makes the ids of documents that have none; None for ids that are a
             hash of text and metadata.
         clock: Seconds since the epoch; decides what has expired.
@@ -92,6 +101,8 @@ class SQLiteVectorStore(BackendVectorStore):
         *,
         collection_name: str = DEFAULT_COLLECTION,
         read_only: bool = False,
+        check_model: bool = True,
+        index_text: IndexText | None = None,
         id_factory: Callable[[], str] | None = None,
         clock: Callable[[], float] = time.time,
         **unknown: Any,
@@ -104,6 +115,9 @@ class SQLiteVectorStore(BackendVectorStore):
             embedding,
             collection_name=collection_name,
             id_factory=id_factory,
+            # What lives in memory alone is never opened with another model.
+            check_model=check_model and backend.database.path != MEMORY,
+            index_text=index_text,
         )
 
     @classmethod
@@ -242,6 +256,8 @@ CONSTRUCTOR_KEYWORDS: Final = (
     "path",
     "collection_name",
     "read_only",
+    "check_model",
+    "index_text",
     "id_factory",
     "clock",
 )

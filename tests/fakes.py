@@ -5,6 +5,7 @@ import re
 from langchain_core.embeddings import Embeddings
 
 from langchain_ragstore import HashingEmbeddings
+from langchain_ragstore.config import PROBE_TEXT
 
 
 class Clock:
@@ -54,7 +55,7 @@ class Table(Embeddings):
         self.vectors = vectors
 
     def embed_documents(self, texts):
-        return [self.vectors[text] for text in texts]
+        return [self.vectors[text] if text != PROBE_TEXT else [1.0] for text in texts]
 
     def embed_query(self, text):
         return self.vectors[text]
@@ -67,7 +68,7 @@ class Answering(Embeddings):
         self.answer = answer
 
     def embed_documents(self, texts):
-        return self.answer(texts)
+        return [[1.0, 0.0]] if texts == [PROBE_TEXT] else self.answer(texts)
 
     def embed_query(self, text):
         return self.answer([text])[0]

@@ -118,5 +118,7 @@ def measured(finding: Finding, leg: str) -> Iterator[str]:
 
 def where(word: Word) -> str:
     """A word and where it stands."""
-    places = ["text"] * (word.body > 0) + ["title"] * (word.title > 0)
+    places = ["text"] * (word.body > 0 and word.shown) + ["title"] * (word.title > 0)
+    if not places:  # `index_text` put it there
+        places = ["indexed text"]
     return f"{word.term} in {' and '.join(places)}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_ragstore.config import EXPLAINED_TERMS
 from langchain_ragstore.filters import Filter
-from langchain_ragstore.model import Hit, Terms
+from langchain_ragstore.model import Hit, Record, Terms
 from langchain_ragstore.retrieval.cut import Threshold, Top, relevance
 from langchain_ragstore.retrieval.diversify import Diversify
 from langchain_ragstore.retrieval.group import Group
@@ -26,13 +26,16 @@ class Word:
 
     Attributes:
         term: As full text knows it: folded, stemmed, or two characters.
-        body: What it adds to BM25 where it stands in the text; 0 if it does not.
+        body: What it adds to BM25 where it stands in the indexed text; 0 if it does not.
         title: What it adds where it stands in the title or a heading.
+        shown: Whether it stands in the text that is returned, which may be less than what
+            is indexed.
     """
 
     term: str
     body: float
     title: float
+    shown: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +135,20 @@ def _plain(finding: Finding) -> dict[str, Any]:
         entry.name: getattr(finding, entry.name) for entry in dataclasses.fields(finding)
     }
     maps = {k: dict(v) for k, v in values.items() if isinstance(v, Mapping)}
-    words = [{"term": w.term, "body": w.body, "title": w.title} for w in finding.words]
+    words = [
+        {"term": w.term, "body": w.body, "title": w.title, "shown": w.shown}
+        for w in finding.words
+    ]
     return {**values, **maps, "words": words, "joined": list(finding.joined)}
 
 
 def explained(
-    plan: Plan, question: Question, shelf: Shelf, scope: Filter, ids: Iterable[str] = ()
+    plan: Plan,
+    question: Question,
+    shelf: Shelf,
+    scope: Filter,
+    read: Callable[[str], Terms],
+    ids: Iterable[str] = (),
 ) -> Account:
     """Run a plan and account for it.
 
@@ -146,12 +157,14 @@ def explained(
         question: What is looked for; with its terms, whether or not the plan reads them.
         shelf: Where.
         scope: What may be told of at all.
+        read: The terms of a text, as of the query.
         ids: Documents to account for besides the results.
     """
     trace = Trace()
     hits = run(plan, question, shelf, trace)
     wanted = list(dict.fromkeys(ids))
-    words = _words(question, shelf, [*(hit.record.id for hit in hits), *wanted], scope)
+    named_ids = [*(hit.record.id for hit in hits), *wanted]
+    words = _words(question, shelf, shelf.get(named_ids, scope) if named_ids else [], read)
     found = _Run(plan, trace.steps)
     results = [
         replace(found.finding(hit, rank), words=words.get(hit.record.id, ()))
@@ -334,16 +347,21 @@ def _in_order(question: Question) -> list[str]:
 
 
 def _words(
-    question: Question, shelf: Shelf, ids: Sequence[str], scope: Filter
+    question: Question,
+    shelf: Shelf,
+    records: Collection[Record],
+    read: Callable[[str], Terms],
 ) -> dict[str, tuple[Word, ...]]:
     """The terms that each document holds, each with its share of the document's BM25.
 
     The index itself is asked, term by term and field by field: what it says is what the
     search went by, whatever was indexed.
     """
-    visible = [record.id for record in shelf.get(ids, scope)] if ids else []
+    visible = list(dict.fromkeys(record.id for record in records))
     if not visible:
         return {}
+    # The title's terms hold single characters, too, which a text is found by.
+    shown = {record.id: read(record.content).title for record in records}
     body, title = question.terms.body, question.terms.title
     order = _in_order(question)
     order += sorted(term for term in title if term not in body)
@@ -357,7 +375,8 @@ def _words(
             asked = Terms({}, {term: title[term]})
             in_title = shelf.lexical_scores(asked, visible).scores
         for id, words in found.items():
-            word = Word(term, in_body.get(id, 0.0), in_title.get(id, 0.0))
+            amounts = in_body.get(id, 0.0), in_title.get(id, 0.0)
+            word = Word(term, *amounts, shown=term in shown[id])
             if word.body or word.title:
                 words.append(word)
     return {id: tuple(words) for id, words in found.items()}

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
-from langchain_ragstore.errors import DimensionMismatchError, InvalidInputError
+from langchain_ragstore.errors import (
+    ConflictError,
+    DimensionMismatchError,
+    EmbeddingMismatchError,
+    InvalidInputError,
+)
 from langchain_ragstore.filters import EVERYTHING, Filter
-from langchain_ragstore.model import Hit, LexicalScores, Record, Terms, Vector
+from langchain_ragstore.model import (
+    Fingerprint,
+    Hit,
+    LexicalScores,
+    Record,
+    Terms,
+    Vector,
+)
 
 
 class Backend(Protocol):
@@ -26,6 +38,8 @@ class Backend(Protocol):
         *,
         remove: Collection[str] = (),
         guard: Filter = EVERYTHING,
+        expected: Sequence[Record] = (),
+        model: Fingerprint | None = None,
     ) -> None:
         """Store records, replacing those with the same ids, in one transaction.
 
@@ -34,9 +48,13 @@ class Backend(Protocol):
             records: With different ids. `created_at` and `updated_at` are the engine's.
             remove: Ids that leave in the same transaction (before the records come).
             guard: What a record must match to be replaced or removed.
+            expected: Records whose content and metadata must still be just so.
+            model: What made the vectors; None for what is not known.
 
         Raises:
             DimensionMismatchError: Vectors of another length than the collection's.
+            EmbeddingMismatchError: Another model than that of the collection's vectors.
+            ConflictError: A record is not as expected.
             InvalidInputError: An id exists with a record outside `guard`.
         """
 
@@ -128,6 +146,37 @@ class Backend(Protocol):
     def mean(self, collection: str) -> Vector | None:
         """The mean of the vectors of all present records; None if there are none."""
 
+    def fingerprint(self, collection: str) -> Fingerprint | None:
+        """The model of a collection's vectors; None if there are none or it is unknown."""
+
+    def known(
+        self, collection: str, digests: Collection[bytes], model: Fingerprint | None
+    ) -> dict[bytes, Vector]:
+        """Vectors that texts have already, by digest.
+
+        Those of present records, and those that `keep` kept from the same model.
+        """
+
+    def keep(
+        self,
+        collection: str,
+        vectors: Mapping[bytes, Vector],
+        model: Fingerprint | None,
+    ) -> None:
+        """Keep vectors until records with their digests are stored.
+
+        Those of another model are forgotten; clearing the collection forgets all.
+
+        Args:
+            collection: Made if it does not exist.
+            vectors: By digest; of one length.
+            model: What made them.
+
+        Raises:
+            DimensionMismatchError: Of another length than the records' vectors.
+            EmbeddingMismatchError: Another model than that of the records' vectors.
+        """
+
     def count(self, collection: str, *, where: Filter = EVERYTHING) -> int:
         """How many records match."""
 
@@ -154,11 +203,52 @@ def check_dimension(collection: str, stored: int, given: int) -> None:
         )
 
 
+def check_model(
+    collection: str, stored: Fingerprint | None, given: Fingerprint | None
+) -> None:
+    """Refuse a model that is not the one that made the collection's vectors.
+
+    Args:
+        collection: Its name.
+        stored: The model of the vectors that it holds, if that is known.
+        given: The one that is to be used with them, if that is known.
+
+    Raises:
+        DimensionMismatchError: Their vectors differ in length.
+        EmbeddingMismatchError: Their vectors differ otherwise.
+    """
+    if stored is None or given is None or stored.agrees(given):
+        return
+    here, there = len(stored.probe), len(given.probe)
+    way_out = (
+        "use the embedding that the collection was made with, another collection_name, or "
+        "clear() it"
+    )
+    if here != there:
+        raise DimensionMismatchError(
+            f"collection {collection!r} holds vectors of {stored.name} with {here} "
+            f"dimensions, {given.name} makes {there}; {way_out}"
+        )
+    raise EmbeddingMismatchError(
+        f"collection {collection!r} holds vectors of {stored.name}, but {given.name} makes "
+        f"other ones of the same {here} dimensions, and they cannot be compared; {way_out} "
+        "(check_model=False turns this check off)"
+    )
+
+
 def outside_guard(collection: str, id: str) -> InvalidInputError:
     """The error of a write to a record that the writer may not see."""
     return InvalidInputError(
         f"id {id!r} of collection {collection!r} belongs to a record outside this scope; "
         "choose another id"
+    )
+
+
+def changed_meanwhile(collection: str, id: str) -> ConflictError:
+    """The error of a write that was prepared from a record that is no longer so."""
+    return ConflictError(
+        f"document {id!r} of collection {collection!r} was changed by another writer at "
+        "the same time; nothing was written, try again"
     )
 
 

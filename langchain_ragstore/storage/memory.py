@@ -15,14 +15,22 @@ from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.lexical.bm25 import Field, QueryTerm, frequency, query_terms
 from langchain_ragstore.metadata import decode, encode
 from langchain_ragstore.model import (
+    Fingerprint,
     Hit,
     LexicalScores,
     Record,
     Terms,
     Vector,
+    alike,
     ranked,
 )
-from langchain_ragstore.storage.base import check_dimension, outside_guard, patched
+from langchain_ragstore.storage.base import (
+    changed_meanwhile,
+    check_dimension,
+    check_model,
+    outside_guard,
+    patched,
+)
 from langchain_ragstore.storage.ordering import ordered
 from langchain_ragstore.vectors.arrays import cosines
 
@@ -38,6 +46,8 @@ class MemoryBackend:
         self._clock = clock
         self._lock = threading.RLock()
         self._records: dict[str, dict[str, Record]] = {}
+        self._models: dict[str, Fingerprint | None] = {}
+        self._kept: dict[str, dict[bytes, Vector]] = {}
 
     def upsert(
         self,
@@ -46,6 +56,8 @@ class MemoryBackend:
         *,
         remove: Collection[str] = (),
         guard: Filter = EVERYTHING,
+        expected: Sequence[Record] = (),
+        model: Fingerprint | None = None,
     ) -> None:
         """See `Backend.upsert`."""
         with self._lock:
@@ -59,9 +71,12 @@ class MemoryBackend:
             for id in [*remove, *(record.id for record in records)]:
                 if id in old and not _matches(old[id], guard):
                     raise outside_guard(collection, id)
+            for record in expected:
+                if record.id not in old or not _unchanged(record, old[record.id]):
+                    raise changed_meanwhile(collection, record.id)
             for id in remove:
                 new.pop(id, None)
-            self._check_dimension(collection, new, records)
+            rest = dict(new)
             for record in records:
                 before = new.get(record.id)
                 new[record.id] = replace(
@@ -71,16 +86,38 @@ class MemoryBackend:
                     created_at=before.created_at if before is not None else now,
                     updated_at=now,
                     terms=_own(record.terms),
+                    indexed=None,
+                    encoded=None,
                 )
+            self._agree_on_vectors(collection, rest, records, model)
+            for record in records:
+                self._kept.get(collection, {}).pop(record.digest or b"", None)
             self._records[collection] = new
 
-    def _check_dimension(
-        self, collection: str, rest: Mapping[str, Record], records: Sequence[Record]
+    def _agree_on_vectors(
+        self,
+        collection: str,
+        rest: Mapping[str, Record],
+        records: Sequence[Record],
+        model: Fingerprint | None,
     ) -> None:
         stay = [r.vector for r in rest.values() if r.vector is not None]
         given = [r.vector for r in records if r.vector is not None]
         for vector in given:
             check_dimension(collection, len((stay or given)[0]), len(vector))
+        if given:
+            self._agree_on_model(collection, model, empty=not stay)
+
+    def _agree_on_model(
+        self, collection: str, model: Fingerprint | None, *, empty: bool
+    ) -> None:
+        stored = self._models.get(collection)
+        if not empty:
+            check_model(collection, stored, model)
+            self._models[collection] = stored or model
+        elif not alike(stored, model):
+            self._kept.pop(collection, None)
+            self._models[collection] = model
 
     def patch(
         self,
@@ -113,6 +150,8 @@ class MemoryBackend:
             found = self._chosen(collection, ids, where)
             for record in found:
                 del self._records[collection][record.id]
+            if ids is None and where == EVERYTHING:
+                self._kept.pop(collection, None)
             return len(found)
 
     def get(
@@ -158,7 +197,7 @@ class MemoryBackend:
         """See `Backend.dense`."""
         with self._lock:
             everything = self._chosen(collection, None, EVERYTHING)
-            known = [r.vector for r in everything if r.vector is not None]
+            known = self._vectors(collection)
             if not known or k < 1:
                 return []
             check_dimension(collection, len(known[0]), len(vector))
@@ -223,12 +262,53 @@ class MemoryBackend:
     def mean(self, collection: str) -> Vector | None:
         """See `Backend.mean`."""
         with self._lock:
-            records = self._chosen(collection, None, EVERYTHING)
-            vectors = [record.vector for record in records if record.vector is not None]
+            vectors = self._vectors(collection)
         if not vectors:
             return None
         mean: Vector = np.stack(vectors).mean(axis=0, dtype=np.float64).astype(np.float32)
         return mean
+
+    def fingerprint(self, collection: str) -> Fingerprint | None:
+        """See `Backend.fingerprint`."""
+        with self._lock:
+            known = self._vectors(collection)
+            return self._models.get(collection) if known else None
+
+    def known(
+        self, collection: str, digests: Collection[bytes], model: Fingerprint | None
+    ) -> dict[bytes, Vector]:
+        """See `Backend.known`."""
+        with self._lock:
+            found: dict[bytes, Vector] = {}
+            if alike(self._models.get(collection), model):
+                found |= self._kept.get(collection, {})
+            for record in self._chosen(collection, None, EVERYTHING):
+                if record.vector is not None and record.digest is not None:
+                    found[record.digest] = record.vector
+            return {digest: found[digest].copy() for digest in digests if digest in found}
+
+    def keep(
+        self,
+        collection: str,
+        vectors: Mapping[bytes, Vector],
+        model: Fingerprint | None,
+    ) -> None:
+        """See `Backend.keep`."""
+        with self._lock:
+            stored = self._vectors(collection)
+            for vector in vectors.values():
+                if stored:
+                    check_dimension(collection, len(stored[0]), len(vector))
+            self._agree_on_model(collection, model, empty=not stored)
+            kept = self._kept.setdefault(collection, {})
+            lengths = {len(vector) for vector in vectors.values()}
+            if any(len(vector) not in lengths for vector in kept.values()):
+                kept.clear()
+            kept.update({digest: vector.copy() for digest, vector in vectors.items()})
+
+    def _vectors(self, collection: str) -> list[Vector]:
+        present = self._chosen(collection, None, EVERYTHING)
+        return [record.vector for record in present if record.vector is not None]
 
     def count(self, collection: str, *, where: Filter = EVERYTHING) -> int:
         """See `Backend.count`."""
@@ -248,6 +328,8 @@ class MemoryBackend:
         """See `Backend.close`."""
         with self._lock:
             self._records = {}
+            self._models = {}
+            self._kept = {}
 
     def _chosen(
         self, collection: str, ids: Collection[str] | None, where: Filter
@@ -261,6 +343,13 @@ class MemoryBackend:
             and not _expired(record, now)
             and _matches(record, where)
         ]
+
+
+def _unchanged(first: Record, second: Record) -> bool:
+    return (first.content, encode(first.metadata)) == (
+        second.content,
+        encode(second.metadata),
+    )
 
 
 def _expired(record: Record, now: float) -> bool:

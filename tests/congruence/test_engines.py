@@ -1,6 +1,7 @@
 """The SQLite engine, opened twice on one file, does what the oracle does, step by step."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.errors import ConflictError, InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, parse
-from langchain_ragstore.model import Record, Terms
+from langchain_ragstore.model import Fingerprint, Record, Terms
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.vectors.arrays import unit_matrix
@@ -36,9 +37,14 @@ words = st.sampled_from(["cat", "dog", "a b", "東", "東京", "京都", "都\ud
 counts = st.dictionaries(words, st.sampled_from([1, 1, 2, 300]), max_size=4)
 bags = st.builds(Terms, counts, st.one_of(st.just({}), counts))
 
+digests = st.sampled_from([None, b"1", b"2", b"3"])
+models = st.sampled_from(
+    [None, *(Fingerprint(f"m{n}", probe) for n, probe in enumerate(np.eye(2, dtype="f4")))]
+)
+
 records = st.builds(
-    lambda id, text, metadata, vector, expiry, terms: Record(
-        id, text, metadata, unit(vector), expires_at=expiry, terms=terms
+    lambda id, text, metadata, vector, expiry, terms, digest: Record(
+        id, text, metadata, unit(vector), expires_at=expiry, terms=terms, digest=digest
     ),
     ids,
     st.sampled_from(["x", "y\ud800", ""]),
@@ -46,6 +52,7 @@ records = st.builds(
     st.one_of(vectors, vectors, vectors, wrong_vectors),
     expiries,
     st.one_of(st.none(), bags, bags, bags),
+    digests,
 )
 batches = st.lists(records, max_size=4, unique_by=lambda record: record.id)
 
@@ -54,8 +61,21 @@ def outcome(action):
     """What an action returns, or the class of the error it raises."""
     try:
         return action()
-    except InvalidInputError as error:
+    except (ConflictError, InvalidInputError) as error:
         return type(error)
+
+
+def model_facts(engine, name):
+    """The model's name, and what is known under every model there may be."""
+    model = engine.fingerprint(name)
+    probes = [None, *(Fingerprint("?", probe) for probe in np.eye(2, dtype="f4"))]
+    return model and model.name, [
+        sorted(
+            (digest, vector.tobytes())
+            for digest, vector in engine.known(name, [b"1", b"2", b"3"], probe).items()
+        )
+        for probe in probes
+    ]
 
 
 class Engines(RuleBasedStateMachine):
@@ -86,6 +106,31 @@ class Engines(RuleBasedStateMachine):
         self.both(
             which, lambda engine: engine.upsert(name, batch, remove=remove, guard=guard)
         )
+
+    @rule(which=writers, name=collections, batch=batches, model=models)
+    def upsert_of_a_model(self, which, name, batch, model):
+        self.both(which, lambda engine: engine.upsert(name, batch, model=model))
+
+    @rule(which=writers, name=collections, batch=batches, chosen=st.lists(ids, max_size=2))
+    def upsert_of_what_was_read(self, which, name, batch, chosen):
+        expected = self.oracle.get(name, list(dict.fromkeys(chosen)))
+        if expected and len(batch) > 2:
+            expected[0] = replace(expected[0], metadata={"a": "not this"})
+        self.both(
+            which,
+            lambda engine: engine.upsert(name, batch, remove=chosen, expected=expected),
+        )
+
+    @rule(
+        which=writers,
+        name=collections,
+        kept=st.dictionaries(digests.filter(bool), vectors.filter(bool), max_size=2),
+        length=st.sampled_from([3, 3, 2]),
+        model=models,
+    )
+    def keep(self, which, name, kept, length, model):
+        given = {digest: unit(vector[:length]) for digest, vector in kept.items()}
+        self.both(which, lambda engine: engine.keep(name, given, model))
 
     @rule(which=writers, name=collections, chosen=st.lists(ids, max_size=3), filter=filters)
     def delete(self, which, name, chosen, filter):
@@ -211,6 +256,7 @@ class Engines(RuleBasedStateMachine):
                 self.both(
                     which, lambda e, n=name: e.lexical_scores(n, terms, ["a", "b", "x"])
                 )
+                self.both(which, lambda e, n=name: model_facts(e, n))
         for engine in self.engines:
             assert engine.collections() == self.oracle.collections()
 

@@ -18,7 +18,7 @@ from langchain_ragstore.errors import (
     StoreLockedError,
 )
 from langchain_ragstore.filters import EVERYTHING, Predicate, parse
-from langchain_ragstore.model import Record, Terms
+from langchain_ragstore.model import Fingerprint, Record, Terms
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.storage.sqlite.connection import Database
 
@@ -39,6 +39,7 @@ def filled(path):
     for record in records[:3]:  # segments enough for the next write to merge them
         backend.upsert("c", [record])
     backend.upsert("c", [*records, Record("old", "x", {}, AXES[0], expires_at=1.0)])
+    backend.keep("kept", {b"1": AXES[0], b"3": AXES[1]}, Fingerprint("m", AXES[0]))
     return backend
 
 
@@ -66,6 +67,22 @@ WRITES = {
         "c", ids=None, where=Predicate(lambda id, _content, _metadata: id > "r2")
     ),
     "clear": lambda b: b.delete("c", ids=None, where=EVERYTHING),
+    "another model": lambda b: b.upsert(
+        "another",
+        [Record("m", "x", {}, AXES[0], digest=b"1")],
+        model=Fingerprint("m", AXES[1]),
+    ),
+    "upsert of what is kept": lambda b: b.upsert(
+        "kept",
+        [Record("k", "x", {}, AXES[0], digest=b"1")],
+        expected=[],
+        model=Fingerprint("m", AXES[0]),
+    ),
+    "keep": lambda b: b.keep("kept", {b"2": AXES[2]}, Fingerprint("m", AXES[0])),
+    "keep of another model": lambda b: b.keep(
+        "kept", {b"2": AXES[2]}, Fingerprint("n", AXES[1])
+    ),
+    "clear what is kept": lambda b: b.delete("kept", ids=None, where=EVERYTHING),
     "patch": lambda b: b.patch(
         "c", ids=None, where=parse({"n": {"$lt": 3}}), changes={"p": 1}
     ),
@@ -81,8 +98,18 @@ def state(backend):
         [facts(record) for record in backend.scan(name, vectors=True)]
         + [(hit.record.id, hit.score) for hit in nearest(backend, name)]
         + [(hit.record.id, hit.score) for hit in backend.lexical(name, QUERY, 9)]
-        for name in ("c", "another")
+        + [sorted((d, v.tobytes()) for d, v in kept(backend, name).items())]
+        + [getattr(backend.fingerprint(name), "name", None)]
+        for name in ("c", "another", "kept")
     ]
+
+
+def kept(backend, name):
+    found = {}
+    for axis in (0, 1):
+        model = Fingerprint("?", AXES[axis])
+        found |= backend.known(name, [b"1", b"2", b"3"], model)
+    return found
 
 
 def nearest(backend, name):

@@ -27,9 +27,13 @@ VECTORS = {
 }
 
 
+def as_it_is(document):
+    return document.page_content
+
+
 @pytest.fixture
 def store():
-    with SQLiteVectorStore(Table(VECTORS)) as store:
+    with SQLiteVectorStore(Table(VECTORS), index_text=as_it_is) as store:
         store.add_texts(
             list(VECTORS)[1:],
             [{"n": 0}, {"n": 1, "title": "Green leaves"}, {"n": 2}],
@@ -71,6 +75,28 @@ def test_words_stand_where_they_stand(store):
         assert total == pytest.approx(hit.signals["lexical"])
     title_only = store.explain("茶", search_type="text")
     assert title_only.hits == ()
+
+
+def test_words_that_are_indexed_but_not_returned():
+    def longer(document):
+        return f"{document.page_content} hidden oolong 茶"
+
+    with SQLiteVectorStore(HashingEmbeddings(), index_text=longer) as store:
+        store.add_texts(["green tea 绿茶"], [{"title": "Oolong"}])
+        (hit,) = store.explain("tea hidden oolong 茶", search_type="text").hits
+        facts = [(w.term, w.body > 0, w.title > 0, w.shown) for w in hit.words]
+        assert facts == [
+            ("tea", True, False, True),
+            ("hidden", True, False, False),
+            ("oolong", True, True, False),
+            ("茶", True, False, True),
+        ]
+        why = str(store.explain("tea hidden oolong 茶", search_type="text"))
+        assert "tea in text, hidden in indexed text, oolong in title, 茶 in text" in why
+    with SQLiteVectorStore(HashingEmbeddings()) as store:  # title and text are indexed
+        store.add_texts(["green tea"], [{"title": "Brewing"}])
+        assert "brewing" not in str(store.explain("tea"))
+        assert "brew in title, tea in text" in str(store.explain("brewing tea"))
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ async def test_a_changed_file_replaces_its_chunks(pipeline, ingest, docs):
     write(docs / "b.txt", "The first line.\nAnother line.", LONG_AGO + 10)
     report = await ingest(docs)
     assert (report.loaded, report.unchanged, report.deleted) == (1, 3, 1)
-    assert [text.strip() for text in spent(pipeline)] == ["Another line."]
+    assert [text.strip() for text in spent(pipeline)] == ["b\n\nAnother line."]
     chunks = pipeline.store.get(filter={"title": "b"}, order_by="chunk_index")
     assert [d.page_content.strip() for d in chunks] == ["The first line.", "Another line."]
     assert {d.metadata["chunk_count"] for d in chunks} == {2}

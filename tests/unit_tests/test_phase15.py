@@ -160,7 +160,7 @@ def test_partial_add_recovery(tmp_path):
     """
 
     def third_is_broken(texts):
-        return [[float("nan") if t == "3" else float(t), 1.0] for t in texts]
+        return [[float("nan") if t == "3" else len(t), 1.0] for t in texts]
 
     path = tmp_path / "kb.db"
     with (

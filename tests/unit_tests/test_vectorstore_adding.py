@@ -11,6 +11,7 @@ from langchain_core.documents import Document
 
 from fakes import Clock, Counting
 from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
+from langchain_ragstore.config import PROBE_TEXT
 from langchain_ragstore.documents import content_id
 from langchain_ragstore.errors import InvalidInputError
 
@@ -244,7 +245,8 @@ def test_from_texts(tmp_path, model):
     )
     with store:
         assert listed(store) == [("x", "a", {"n": 1}), ("y", "b", {"n": 2})]
-        assert (store.collection_name, model.batches) == ("c", [["a"], ["b"]])
+        assert store.collection_name == "c"
+        assert model.batches == [[PROBE_TEXT], ["a"], ["b"]]
 
 
 def test_from_documents(model):

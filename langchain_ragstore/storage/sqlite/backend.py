@@ -17,10 +17,18 @@ from numpy.typing import NDArray
 from langchain_ragstore.filters import EVERYTHING, Filter, Not
 from langchain_ragstore.lexical.bm25 import top
 from langchain_ragstore.metadata import decode, encode
-from langchain_ragstore.model import Hit, LexicalScores, Record, Terms, Vector, ranked
+from langchain_ragstore.model import (
+    Fingerprint,
+    Hit,
+    LexicalScores,
+    Record,
+    Terms,
+    Vector,
+    ranked,
+)
 from langchain_ragstore.storage.base import check_dimension, outside_guard, patched
 from langchain_ragstore.storage.ordering import COLUMNS, ordered, parse_order
-from langchain_ragstore.storage.sqlite import lexicon, segments, steps
+from langchain_ragstore.storage.sqlite import lexicon, models, segments, steps
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import MEMORY, Database, bound
 from langchain_ragstore.storage.sqlite.resident import (
@@ -84,9 +92,11 @@ class SQLiteBackend:
         *,
         remove: Collection[str] = (),
         guard: Filter = EVERYTHING,
+        expected: Sequence[Record] = (),
+        model: Fingerprint | None = None,
     ) -> None:
         """See `Backend.upsert`."""
-        rows = [(record, encode(record.metadata)) for record in records]
+        rows = [(r, r.encoded or encode(r.metadata)) for r in records]
         with self._database.write() as connection:
             now = self._clock()
             connection.execute(sql.ADD_COLLECTION, (bound(collection),))
@@ -94,18 +104,20 @@ class SQLiteBackend:
             assert state is not None  # noqa: S101 - it was just added
             steps.forget(connection, state, steps.expired(connection, state, now))
             self._check_guard(connection, state, collection, records, remove, guard)
+            steps.check_unchanged(connection, state, collection, now, expected)
             steps.forget(
                 connection,
                 state,
                 steps.keys(connection, state, now, ids=remove, where=EVERYTHING),
             )
-            steps.agree_on_dimension(connection, state, collection, records)
+            steps.agree_on_vectors(connection, state, collection, records, model)
             (generation,) = connection.execute(
                 sql.NEXT_GENERATION, (state.collection,)
             ).fetchone()
             texts = [r.terms for r in records if r.terms is not None]
             stamps, blocks = segments.add(connection, state.collection, texts)
             steps.write_records(connection, state.collection, generation, now, rows, stamps)
+            models.settle(connection, state.collection, (r.digest for r in records))
             if stamps:
                 segments.maintain(connection, state.collection, blocks)
         logger.debug("%s: stored %d records", collection, len(rows))
@@ -169,6 +181,8 @@ class SQLiteBackend:
                 return 0
             keys = steps.keys(connection, state, self._clock(), ids=ids, where=where)
             steps.forget(connection, state, keys)
+            if ids is None and where == EVERYTHING:
+                connection.execute(sql.DROP_ALL_KEPT, (state.collection,))
         logger.debug("%s: deleted %d records", collection, len(keys))
         return len(keys)
 
@@ -396,6 +410,41 @@ class SQLiteBackend:
 
         return self._searching(search)
 
+    def fingerprint(self, collection: str) -> Fingerprint | None:
+        """See `Backend.fingerprint`."""
+        with self._database.read() as connection:
+            state = steps.state(connection, collection)
+            if state is None:
+                return None
+            present = (state.collection, self._clock())
+            if not connection.execute(sql.ANY_PRESENT_VECTOR, present).fetchone():
+                return None
+            return models.noted(connection, state.collection)
+
+    def known(
+        self, collection: str, digests: Collection[bytes], model: Fingerprint | None
+    ) -> dict[bytes, Vector]:
+        """See `Backend.known`."""
+        with self._database.read() as connection:
+            state = steps.state(connection, collection)
+            if state is None:
+                return {}
+            return models.known(connection, state, self._clock(), digests, model)
+
+    def keep(
+        self,
+        collection: str,
+        vectors: Mapping[bytes, Vector],
+        model: Fingerprint | None,
+    ) -> None:
+        """See `Backend.keep`."""
+        with self._database.write() as connection:
+            connection.execute(sql.ADD_COLLECTION, (bound(collection),))
+            state = steps.state(connection, collection)
+            assert state is not None  # noqa: S101 - it was just added
+            steps.forget(connection, state, steps.expired(connection, state, self._clock()))
+            models.keep(connection, state, collection, vectors, model)
+
     def compact_text(self, collection: str) -> None:
         """Merge the text index into one segment, in many short transactions."""
         begin, more = True, True
@@ -439,6 +488,8 @@ class SQLiteBackend:
             "vectors": 0,
             "dimension": None,
             "resident_bytes": 0,
+            "model": None,
+            "kept_vectors": 0,
         }
         with self._database.read() as connection:
             state = steps.state(connection, collection)
@@ -449,6 +500,11 @@ class SQLiteBackend:
                 facts["vectors"] = vectors
                 facts["dimension"] = (state.dimension or None) if vectors else None
                 facts["resident_bytes"] = self._resident.nbytes(state.collection)
+                (facts["kept_vectors"],) = connection.execute(
+                    sql.COUNT_KEPT, (state.collection,)
+                ).fetchone()
+                model = models.noted(connection, state.collection)
+                facts["model"] = model.name if model and vectors else None
         return facts
 
     def close(self) -> None:

@@ -43,6 +43,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         """,
         # AUTOINCREMENT: a key is never used again, so a tombstone means one record.
         # `stamp` tells which of its postings are in force; NULL: not in the text index.
+        # `digest` is of the text that a model embedded; NULL: the vector is not its work.
         """
         CREATE TABLE ragstore_record (
             key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -55,8 +56,13 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             updated_at REAL NOT NULL,
             expires_at REAL,
             stamp INTEGER,
+            digest BLOB,
             UNIQUE (collection, id)
         ) STRICT
+        """,
+        """
+        CREATE INDEX ragstore_record_digest
+        ON ragstore_record (collection, digest) WHERE digest IS NOT NULL
         """,
         # Holds all that a resident copy needs beside the vectors: the texts stay unread.
         """
@@ -76,6 +82,16 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         CREATE TABLE ragstore_vector (
             record INTEGER PRIMARY KEY REFERENCES ragstore_record ON DELETE CASCADE,
             data BLOB NOT NULL
+        ) STRICT
+        """,
+        # Vectors of texts whose records are not stored yet, so that a failure between
+        # does not lose what a model was paid for.
+        """
+        CREATE TABLE ragstore_kept_vector (
+            collection INTEGER NOT NULL REFERENCES ragstore_collection ON DELETE CASCADE,
+            digest BLOB NOT NULL,
+            data BLOB NOT NULL,
+            PRIMARY KEY (collection, digest)
         ) STRICT
         """,
         """

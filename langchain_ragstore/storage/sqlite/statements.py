@@ -56,16 +56,40 @@ SELECT 1 FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
 WHERE r.collection = ? LIMIT 1
 """
 
+# --- the model, and vectors without a record -------------------------------------------
+MODEL: Final = "SELECT model, probe FROM ragstore_collection WHERE key = ?"
+SET_MODEL: Final = (
+    "UPDATE ragstore_collection SET model = CAST(? AS TEXT), probe = ? WHERE key = ?"
+)
+ANY_PRESENT_VECTOR: Final = f"""
+SELECT 1 FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
+WHERE r.collection = ? AND {PRESENT} LIMIT 1
+"""
+VECTORS_BY_DIGEST: Final = f"""
+SELECT r.digest, v.data FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
+WHERE r.collection = ? AND {PRESENT} AND r.digest IN ({_KEYS})
+"""
+ANY_KEPT: Final = "SELECT data FROM ragstore_kept_vector WHERE collection = ? LIMIT 1"
+KEPT: Final = f"""
+SELECT digest, data FROM ragstore_kept_vector WHERE collection = ? AND digest IN ({_KEYS})
+"""
+KEEP: Final = """
+INSERT OR REPLACE INTO ragstore_kept_vector (collection, digest, data) VALUES (?, ?, ?)
+"""
+DROP_KEPT: Final = "DELETE FROM ragstore_kept_vector WHERE collection = ? AND digest = ?"
+DROP_ALL_KEPT: Final = "DELETE FROM ragstore_kept_vector WHERE collection = ?"
+COUNT_KEPT: Final = "SELECT count(*) FROM ragstore_kept_vector WHERE collection = ?"
+
 # --- writing records -----------------------------------------------------------------
 UPSERT_RECORD: Final = """
 INSERT INTO ragstore_record
     (collection, id, content, metadata, generation, created_at, updated_at, expires_at,
-     stamp)
-VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?, ?, ?)
+     stamp, digest)
+VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (collection, id) DO UPDATE SET
     content = excluded.content, metadata = excluded.metadata,
     generation = excluded.generation, updated_at = excluded.updated_at,
-    expires_at = excluded.expires_at, stamp = excluded.stamp
+    expires_at = excluded.expires_at, stamp = excluded.stamp, digest = excluded.digest
 """
 UPSERT_VECTOR: Final = """
 INSERT OR REPLACE INTO ragstore_vector (record, data)
@@ -144,7 +168,7 @@ WHERE r.collection = ?
 
 # --- reading records -----------------------------------------------------------------
 _COLUMNS: Final = (
-    "r.key, r.id, r.content, r.metadata, r.created_at, r.updated_at, r.expires_at"
+    "r.key, r.id, r.content, r.metadata, r.created_at, r.updated_at, r.expires_at, r.digest"
 )
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from langchain_ragstore.config import SQLITE_TOMBSTONES
-from langchain_ragstore.filters import Filter
+from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.metadata import decode, encode
-from langchain_ragstore.model import Hit, Record, ranked
-from langchain_ragstore.storage.base import check_dimension
-from langchain_ragstore.storage.sqlite import segments
+from langchain_ragstore.model import Fingerprint, Hit, Record, ranked
+from langchain_ragstore.storage.base import changed_meanwhile, check_dimension
+from langchain_ragstore.storage.sqlite import models, segments
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import bound
 from langchain_ragstore.storage.sqlite.resident import State
@@ -27,23 +27,50 @@ def state(connection: sqlite3.Connection, collection: str) -> State | None:
     return None if row is None else State(row[0], row[1], row[2], row[3] or 0)
 
 
-def agree_on_dimension(
+def agree_on_vectors(
     connection: sqlite3.Connection,
     state: State,
     collection: str,
     records: Sequence[Record],
+    model: Fingerprint | None,
 ) -> None:
-    """Check the vectors' length, or set it where the collection holds no vector."""
+    """Check the vectors' length and model, or set them where there is no vector yet."""
     lengths = {len(r.vector): r for r in records if r.vector is not None}
     if not lengths:
         return
     dimension = state.dimension
-    if not connection.execute(sql.ANY_VECTOR, (state.collection,)).fetchone():
+    empty = not connection.execute(sql.ANY_VECTOR, (state.collection,)).fetchone()
+    if empty:
         dimension = next(iter(lengths))
     for length in lengths:
         check_dimension(collection, dimension, length)
     if dimension != state.dimension:
         connection.execute(sql.SET_DIMENSION, (dimension, state.collection))
+    models.agree(connection, state.collection, collection, model, empty=empty)
+
+
+def check_unchanged(
+    connection: sqlite3.Connection,
+    state: State,
+    collection: str,
+    now: float,
+    expected: Sequence[Record],
+) -> None:
+    """Refuse to write if records are no longer as they were read.
+
+    Raises:
+        ConflictError: One has other content or metadata, or is gone.
+    """
+    if not expected:
+        return
+    ids = [record.id for record in expected]
+    found = rows(
+        connection, state, "r.id, r.content, r.metadata", now, ids=ids, where=EVERYTHING
+    )
+    stored = {id: (content, metadata) for id, content, metadata in found}
+    for record in expected:
+        if stored.get(record.id) != (record.content, encode(record.metadata)):
+            raise changed_meanwhile(collection, record.id)
 
 
 def write_records(
@@ -59,7 +86,7 @@ def write_records(
         return
     given_stamps = iter(stamps)
     times = [
-        (now, now, r.expires_at, None if r.terms is None else next(given_stamps))
+        (now, now, r.expires_at, None if r.terms is None else next(given_stamps), r.digest)
         for r, _ in rows
     ]
     ids = [bound(record.id) for record, _ in rows]
@@ -173,9 +200,10 @@ def by_key(
 
 def record(row: Iterable[Any]) -> tuple[int, Record]:
     """Key and record of a row of `statements.columns`."""
-    key, id, content, metadata, created, updated, expires, data = row
+    key, id, content, metadata, created, updated, expires, digest, data = row
     vector = None if data is None else np.frombuffer(data, np.float32)
-    return key, Record(id, content, decode(metadata), vector, created, updated, expires)
+    times = (created, updated, expires)
+    return key, Record(id, content, decode(metadata), vector, *times, digest=digest)
 
 
 def again(record: Record) -> Record:
