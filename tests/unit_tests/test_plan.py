@@ -1,6 +1,7 @@
 """Plans as values, what each search is as a plan, and what running one costs."""
 
 import dataclasses
+import math
 
 import pytest
 
@@ -12,11 +13,13 @@ from langchain_ragstore import (
     RagPipeline,
     SQLiteVectorStore,
 )
+from langchain_ragstore.model import Hit, Record
 from langchain_ragstore.retrieval.cut import Threshold, Top
 from langchain_ragstore.retrieval.diversify import Diversify
 from langchain_ragstore.retrieval.group import Group
 from langchain_ragstore.retrieval.hybrid import ReciprocalRank, Weighted
 from langchain_ragstore.retrieval.neighbours import Neighbours
+from langchain_ragstore.retrieval.question import Question
 from langchain_ragstore.retrieval.sources import Dense, Lexical
 from langchain_ragstore.search_request import to_search
 
@@ -262,6 +265,27 @@ def test_diversity_knows_documents_without_vectors(tmp_path):
         store.add_texts(["green tea", "paint"], ids=["a", "b"])
         found = store.hybrid_search("green tea", k=3, lambda_mult=0.5)
         assert sorted(d.id for d in found) == ["a", "b", "plain"]
+        # It is as far away as can be: its words alone count.
+        why = store.explain("green tea", search_type="hybrid", k=3)
+        (plain,) = (hit for hit in why.hits if hit.id == "plain")
+        assert (plain.signals["dense"], plain.contributions["dense"]) == (-1.0, 0.0)
+        assert "dense" not in plain.ranks
+
+
+def test_diversity_without_any_vector():
+    hits = [Hit(Record(id, "", {}), 1.0) for id in "abc"]
+    assert Diversify(2, 0.5)(hits, Question(), None) == hits[:2]
+
+
+def test_the_best_that_is_no_candidate():
+    """Of a list that goes on its last part, of one that has ended nothing: 1/4 · 1/2."""
+    signals = {"dense_part": 0.5, "text_part": 0.25}
+    hit = Hit(Record("a", "", {}), 0.0, signals)
+    fuse = Weighted(dense=1.0, text=3.0)
+    assert fuse.beyond({"dense": [hit]}, [hit]) == 0.125
+    assert fuse.beyond({"text": [hit]}, [hit]) == 0.1875
+    assert fuse.beyond({"dense": [hit], "text": [hit]}, [hit]) == 0.3125
+    assert ReciprocalRank().beyond({"dense": [hit]}, [hit]) == math.inf
 
 
 def test_scores_of_diverse_results(store):
