@@ -5,6 +5,7 @@ from langchain_ragstore.embeddings.hashing import HashingEmbeddings
 from langchain_ragstore.embeddings.local import LocalEmbeddings
 from langchain_ragstore.embeddings.mock import MockEmbeddings
 from langchain_ragstore.errors import (
+    AnalyzerMismatchError,
     CorruptStoreError,
     DimensionMismatchError,
     EmbeddingMismatchError,
@@ -30,6 +31,7 @@ from langchain_ragstore.retrieval.plan import Plan
 from langchain_ragstore.retrievers import RagRetriever
 from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.structured_query import StructuredQueryTranslator
+from langchain_ragstore.text.analyzer import TextAnalyzer
 from langchain_ragstore.text_splitters import (
     CJKRecursiveTextSplitter,
     StructuredTextSplitter,
@@ -38,6 +40,7 @@ from langchain_ragstore.text_splitters import (
 from langchain_ragstore.vectorstores import SQLiteVectorStore
 
 __all__ = [
+    "AnalyzerMismatchError",
     "CJKRecursiveTextSplitter",
     "CorruptStoreError",
     "DimensionMismatchError",
@@ -65,6 +68,7 @@ __all__ = [
     "StoreLockedError",
     "StructuredQueryTranslator",
     "StructuredTextSplitter",
+    "TextAnalyzer",
     "Timestamps",
     "TokenAwareTextSplitter",
     "UnsupportedSQLiteError",

@@ -174,6 +174,31 @@ is then at least 0.99 of its limit for a text of the mean length."""
 TITLE_WEIGHT: Final = 0.2
 """Weight of the title's BM25 beside the body's (docs/decisions/0012-text-index.md)."""
 
+ALTERNATIVE_WEIGHT: Final = 0.8
+"""What a synonym is worth beside the words that were asked for: less, so that among
+otherwise equal texts the exact one comes first. From 0.5 to 1 measured alike where a
+segmenter's words are matched by their parts (docs/decisions/0015-text-analyzer.md)."""
+
+TERMS_VERSION: Final = 1
+"""Goes up when the built-in analysis makes other terms of the same text: collections are
+then to be indexed anew."""
+
+MAX_PHRASE: Final = 256
+"""Characters of an entry of a dictionary or of synonyms: it is a phrase, not a text."""
+
+MAX_SYNONYMS: Final = 64
+"""Synonyms of one expression: each is a search of its own."""
+
+LONGEST_STEMMED: Final = 100
+"""Letters of a word that a stemmer is asked about; German compounds have up to 80."""
+
+MAX_EXPANSION: Final = 8
+"""How many times as long as its text the result of a stemmer or segmenter may be: full
+segmentation repeats a character about four times."""
+
+EXCERPT: Final = 60
+"""Characters of a text that an error shows."""
+
 POSTING_BLOCK_BYTES: Final = 16_384
 """Size of a block of posting lists: a query reads one for each term and segment. One row
 for each term instead wrote 20 to 50 times slower."""

@@ -18,6 +18,7 @@ from langchain_ragstore.documents import (
     FilterLike,
     IndexText,
     Timestamps,
+    to_analyzer,
     to_count,
     to_document,
     to_filter,
@@ -33,6 +34,7 @@ from langchain_ragstore.model import Record
 from langchain_ragstore.scope import Scope
 from langchain_ragstore.storage.base import Backend
 from langchain_ragstore.storage.ordering import parse_order
+from langchain_ragstore.text.analyzer import TextAnalyzer
 
 
 class DocumentReader(VectorStore):
@@ -46,6 +48,7 @@ class DocumentReader(VectorStore):
         collection_name: str = DEFAULT_COLLECTION,
         id_factory: Callable[[], str] | None = None,
         scope: Scope | None = None,
+        text_analyzer: TextAnalyzer | None = None,
         check_model: bool = True,
         index_text: IndexText | None = None,
     ) -> None:
@@ -56,6 +59,7 @@ class DocumentReader(VectorStore):
         )
         self._scope = scope or Scope()
         self._id_factory = id_factory
+        self._analyzer = to_analyzer(text_analyzer)
         self._index_text = to_index_text(index_text)
 
     # --- reading ---------------------------------------------------------------
@@ -170,14 +174,25 @@ class DocumentReader(VectorStore):
     def stats(self) -> dict[str, Any]:
         """Facts about the collection and its file: counts, dimension, bytes, versions.
 
+        `text_analyzer` is what made the text index, None where there is none.
+
         A view tells only how many documents it sees.
         """
-        facts = {"collection": self.collection_name, "embedding": repr(self.embeddings)}
+        facts: dict[str, Any] = {
+            "collection": self.collection_name,
+            "embedding": repr(self.embeddings),
+        }
         if self._scope.where == EVERYTHING:
+            facts["text_analyzer"] = self._backend.analyzer(self.collection_name)
             return facts | self._backend.stats(self.collection_name)
         return facts | {"records": self.count()}
 
     # --- the store itself ------------------------------------------------------
+
+    @property
+    def text_analyzer(self) -> TextAnalyzer:
+        """How texts and queries become what full text compares."""
+        return self._analyzer
 
     @property
     @override

@@ -65,6 +65,7 @@ class DocumentStore(DocumentWriter):
         ]
         with self._embedder.rescue():
             unique = last_of_each(records)
+            self._check_analyzer()
             self._write(unique, self._embedder.embed(by_digest(unique)))
 
     def update_metadata(
@@ -132,6 +133,7 @@ class DocumentStore(DocumentWriter):
         changes: Mapping[str, Any],
         removed: Sequence[str],
     ) -> int:
+        self._check_analyzer()
         if ids is not None:
             where = both(where, to_filter({"$id": {"$in": list(ids)}}))
         old = self._backend.scan(self.collection_name, where=where, vectors=True)

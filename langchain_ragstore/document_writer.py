@@ -18,17 +18,16 @@ from langchain_core.documents import Document
 from langchain_core.runnables import run_in_executor
 from typing_extensions import override
 
-from langchain_ragstore.document_reader import DocumentReader
 from langchain_ragstore.documents import (
     last_of_each,
     to_records,
     to_seconds,
-    to_terms,
 )
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.ingestion import Done, IngestReport, Source, SourceWriter, advance
 from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.model import Record, Vector
+from langchain_ragstore.text_index import TextIndexed
 from langchain_ragstore.vectors.arrays import unit_matrix
 
 NOTHING_MADE: Final[Mapping[bytes, Vector]] = MappingProxyType({})
@@ -36,7 +35,7 @@ NOTHING_MADE: Final[Mapping[bytes, Vector]] = MappingProxyType({})
 ADD_KEYWORDS: Final = ("ids", "batch_size", "expires_at", "current_time")
 
 
-class DocumentWriter(DocumentReader):
+class DocumentWriter(TextIndexed):
     """What a store over any `Backend` does to add documents."""
 
     # --- adding ----------------------------------------------------------------
@@ -70,6 +69,7 @@ class DocumentWriter(DocumentReader):
             DimensionMismatchError: The embedder's vectors do not fit the collection.
         """
         records = self._records(texts, metadatas, ids, kwargs)
+        self._check_analyzer()
         with self._embedder.rescue():
             unique = last_of_each(records)
             made = self._embedder.embed(by_digest(unique), kwargs.get("batch_size"))
@@ -87,6 +87,7 @@ class DocumentWriter(DocumentReader):
     ) -> list[str]:
         """As `add_texts`, awaiting the embedder."""
         records = self._records(texts, metadatas, ids, kwargs)
+        await run_in_executor(None, self._check_analyzer)
         with self._embedder.rescue():
             unique = last_of_each(records)
             size = kwargs.get("batch_size")
@@ -221,6 +222,7 @@ class DocumentWriter(DocumentReader):
 
     def _writer(self) -> SourceWriter:
         def to_stored(documents: Sequence[Document]) -> list[Record]:
+            self._check_analyzer()
             keywords: dict[str, Any] = {}
             texts, metadatas = to_parts(documents, keywords)
             return last_of_each(self._records(texts, metadatas, keywords["ids"], {}))
@@ -277,7 +279,7 @@ class DocumentWriter(DocumentReader):
             [
                 r.completed(
                     made.get(r.digest or b"") if r.vector is None else r.vector,
-                    to_terms(r, self._index_text),
+                    self._terms_of(r),
                 )
                 for r in records
             ],

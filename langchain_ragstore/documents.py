@@ -17,7 +17,7 @@ from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import Filter, Predicate
 from langchain_ragstore.metadata import encode
 from langchain_ragstore.model import Record, Terms
-from langchain_ragstore.text.terms import term_counts
+from langchain_ragstore.text.analyzer import DEFAULT_ANALYZER, TextAnalyzer
 
 RESULT_KEYS: Final = frozenset({"relevance_score", "ragstore"})
 """Metadata that searches write on results; dropped when a result is stored again."""
@@ -322,21 +322,30 @@ def text_digest(text: str) -> bytes:
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
 
 
-def to_terms(record: Record, index_text: IndexText) -> Terms:
+def to_terms(record: Record, index_text: IndexText, analyzer: TextAnalyzer) -> Terms:
     """What full text finds a record by: its text, and its titles beside.
 
     The titles that `with_titles` puts before the text are no part of it here: they count
     as a field of their own.
     """
     text = record.content if index_text is with_titles else record.indexed
-    return Terms(
-        term_counts(text or ""), term_counts(titles(record.metadata), singles=True)
-    )
+    return analyzer.index_terms(text or "", titles(record.metadata))
 
 
-def query_terms(query: str) -> Terms:
-    """What full text looks for."""
-    return Terms(term_counts(query), term_counts(query, singles=True))
+def to_analyzer(value: object) -> TextAnalyzer:
+    """What a `text_analyzer` argument means; None is the default.
+
+    Raises:
+        InvalidInputError: It is no `TextAnalyzer`.
+    """
+    if value is None:
+        return DEFAULT_ANALYZER
+    if not isinstance(value, TextAnalyzer):
+        raise InvalidInputError(
+            f"text_analyzer is a TextAnalyzer or None, got {value!r}; functions go into "
+            "one: TextAnalyzer(stemmer=..., segmenter=...)"
+        )
+    return value
 
 
 def _of_length(name: str, values: Iterable[Any] | None, length: int) -> list[Any]:

@@ -5,7 +5,8 @@ RagStoreError
 ├── InvalidInputError (ValueError)        what the caller gave cannot be stored or answered
 │   ├── FilterError                       a filter that does not parse
 │   ├── DimensionMismatchError            a vector of another length than the collection's
-│   └── EmbeddingMismatchError            another embedding model than the collection's
+│   ├── EmbeddingMismatchError            another embedding model than the collection's
+│   └── AnalyzerMismatchError             another text analyzer than the collection's
 ├── StorageError                          the file or its state refuses
 │   ├── StoreClosedError                  used after `close()`
 │   ├── ReadOnlyError                     a write to a store that is open for reading
@@ -43,6 +44,10 @@ class DimensionMismatchError(InvalidInputError):
 
 class EmbeddingMismatchError(InvalidInputError):
     """Two embedding models where one is needed; their vectors cannot be compared."""
+
+
+class AnalyzerMismatchError(InvalidInputError):
+    """A collection's texts were indexed with another `TextAnalyzer`."""
 
 
 class StorageError(RagStoreError):

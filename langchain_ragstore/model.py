@@ -19,17 +19,36 @@ Matrix: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
+class Alternatives:
+    """What may stand in place of some of a query's terms; see `lexical.bm25`.
+
+    Attributes:
+        exact: Terms of the query, and how often each is part of it for this.
+        others: What may stand for all of them together, each as terms and their counts.
+        title: Whether all of this is looked for in the title, not in the body.
+    """
+
+    exact: Mapping[str, int]
+    others: tuple[Mapping[str, int], ...]
+    title: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Terms:
     """What a record is found by in full text, or what a query looks for.
 
     Attributes:
-        body: Terms and how often each occurs, at least once: `term_counts(text)`.
-        title: Those of the title, which counts less and is matched in more ways:
-            `term_counts(title, singles=True)`.
+        body: Terms and how often each occurs, at least once.
+        title: Those of the title, which counts less and is matched in more ways: single
+            characters, too.
+        alternatives: Of a query: synonyms, and whatever else may stand for its terms.
+        analyzer: What made the terms. Those of one collection are made by the same.
     """
 
     body: Mapping[str, int]
     title: Mapping[str, int] = field(default_factory=dict)
+    alternatives: tuple[Alternatives, ...] = ()
+    analyzer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

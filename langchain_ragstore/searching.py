@@ -10,7 +10,7 @@ from langchain_core.runnables import run_in_executor
 from typing_extensions import override
 
 from langchain_ragstore.document_store import DocumentStore
-from langchain_ragstore.documents import query_terms, to_document, to_ids
+from langchain_ragstore.documents import to_document, to_ids
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import both
 from langchain_ragstore.model import Hit, Terms, Vector
@@ -182,7 +182,7 @@ class Searcher(DocumentStore):
         return Question(query, vector, terms, both(self._scope.where, search.where))
 
     def _terms(self, query: str) -> Terms:
-        return query_terms(query)
+        return self._analyzer.query_terms(query)
 
     @property
     def _shelf(self) -> Shelf:

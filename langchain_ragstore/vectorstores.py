@@ -24,6 +24,7 @@ from langchain_ragstore.similarity_search import SimilaritySearch
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.storage.sqlite.connection import MEMORY
 from langchain_ragstore.stores import SQLiteByteStore
+from langchain_ragstore.text.analyzer import TextAnalyzer
 
 
 class BackendVectorStore(SimilaritySearch):
@@ -74,6 +75,8 @@ class SQLiteVectorStore(BackendVectorStore):
         id_factory: Makes the ids of documents that have none; None for ids that are a
             hash of text and metadata.
         clock: Seconds since the epoch; decides what has expired.
+        text_analyzer: What full text is made of: stemming, words of Chinese and Japanese,
+            a dictionary, synonyms; None for the default `TextAnalyzer()`.
         **unknown: None is read; any raises `TypeError` with a guess at what was meant.
 
     Raises:
@@ -105,6 +108,7 @@ class SQLiteVectorStore(BackendVectorStore):
         index_text: IndexText | None = None,
         id_factory: Callable[[], str] | None = None,
         clock: Callable[[], float] = time.time,
+        text_analyzer: TextAnalyzer | None = None,
         **unknown: Any,
     ) -> None:
         refuse_unknown(type(self).__name__, unknown, CONSTRUCTOR_KEYWORDS)
@@ -115,6 +119,7 @@ class SQLiteVectorStore(BackendVectorStore):
             embedding,
             collection_name=collection_name,
             id_factory=id_factory,
+            text_analyzer=text_analyzer,
             # What lives in memory alone is never opened with another model.
             check_model=check_model and backend.database.path != MEMORY,
             index_text=index_text,
@@ -260,4 +265,5 @@ CONSTRUCTOR_KEYWORDS: Final = (
     "index_text",
     "id_factory",
     "clock",
+    "text_analyzer",
 )

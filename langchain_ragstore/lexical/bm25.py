@@ -10,6 +10,14 @@ N counts the records in which the field is not empty, `mean` is their mean lengt
 those that hold the term. Robertson and Zaragoza, The Probabilistic Relevance Framework,
 2009, §3; the idf that is never negative is Lucene's.
 
+Where an expression of the query may be said otherwise (`model.Alternatives`), a record
+gets in place of the expression's score, in its field,
+
+    max(score(exact), max over others of 0.8 · score(other) · most(exact) / most(other))
+
+with `most` what a score can reach, Σ qtf · idf · (k1 + 1): at most what the expression
+itself can reach, so what a whole query can reach stays as it is.
+
 Every engine adds up in the same order (the body's terms by code point, then the
 title's) with the same operations on float64, so scores are equal to the last bit.
 """
@@ -24,7 +32,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_ragstore.config import BM25_B, BM25_K1, BM25_MAX_FREQUENCY, TITLE_WEIGHT
+from langchain_ragstore.config import (
+    ALTERNATIVE_WEIGHT,
+    BM25_B,
+    BM25_K1,
+    BM25_MAX_FREQUENCY,
+    TITLE_WEIGHT,
+)
 from langchain_ragstore.lexical.keys import is_pair, is_single
 from langchain_ragstore.model import Terms
 
@@ -71,10 +85,20 @@ class QueryTerm:
 
 def query_terms(query: Terms) -> Iterator[QueryTerm]:
     """The terms of a query in the order in which their scores are added up."""
-    for term in sorted(query.body):
-        yield QueryTerm(term, title=False, weight=query.body[term])
-    for term in sorted(query.title):
-        yield QueryTerm(term, title=True, weight=TITLE_WEIGHT * query.title[term])
+    yield from field_terms(query.body, title=False)
+    yield from field_terms(query.title, title=True)
+
+
+def field_terms(terms: Mapping[str, int], *, title: bool) -> Iterator[QueryTerm]:
+    """Terms in one field, in the order in which their scores are added up."""
+    weight = TITLE_WEIGHT if title else 1
+    for term in sorted(terms):
+        yield QueryTerm(term, title=title, weight=weight * terms[term])
+
+
+def worth(exact: float, other: float) -> float:
+    """What the score of another expression is multiplied by; `most` of both, above 0."""
+    return ALTERNATIVE_WEIGHT * exact / other
 
 
 def frequency(body: Mapping[str, int], term: str) -> int:

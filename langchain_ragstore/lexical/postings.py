@@ -206,6 +206,28 @@ def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
         first = after
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """Posting lists of some texts, ready to be written.
+
+    Attributes:
+        blocks: First term and bytes of each block.
+        body: How many terms each text's body has.
+        title: How many its title has.
+    """
+
+    blocks: Sequence[tuple[int, bytes]]
+    body: Rows
+    title: Rows
+
+
+def prepared(texts: Sequence[Terms]) -> Prepared:
+    """The posting lists of at least one text."""
+    body = np.array([sum(text.body.values()) for text in texts], np.int64)
+    title = np.array([sum(text.title.values()) for text in texts], np.int64)
+    return Prepared(list(encoded(of_terms(texts))), body, title)
+
+
 def _lists(
     postings: Postings,
     steps: Rows,

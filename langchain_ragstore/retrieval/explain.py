@@ -355,7 +355,7 @@ def _words(
     """The terms that each document holds, each with its share of the document's BM25.
 
     The index itself is asked, term by term and field by field: what it says is what the
-    search went by, whatever was indexed.
+    search went by, whatever was indexed. Words that match as synonyms are not listed.
     """
     visible = list(dict.fromkeys(record.id for record in records))
     if not visible:
@@ -366,13 +366,16 @@ def _words(
     order = _in_order(question)
     order += sorted(term for term in title if term not in body)
     found: dict[str, list[Word]] = {id: [] for id in visible}
+    # Without what may stand for several terms at once (synonyms), which is no one's part.
+    plain = replace(question.terms, body={}, title={}, alternatives=())
     for term in order[:EXPLAINED_TERMS]:
         none: Mapping[str, float] = {}
         in_body = in_title = none
         if term in body:
-            in_body = shelf.lexical_scores(Terms({term: body[term]}), visible).scores
+            asked = replace(plain, body={term: body[term]})
+            in_body = shelf.lexical_scores(asked, visible).scores
         if term in title:
-            asked = Terms({}, {term: title[term]})
+            asked = replace(plain, title={term: title[term]})
             in_title = shelf.lexical_scores(asked, visible).scores
         for id, words in found.items():
             amounts = in_body.get(id, 0.0), in_title.get(id, 0.0)

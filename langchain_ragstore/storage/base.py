@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from langchain_ragstore.errors import (
+    AnalyzerMismatchError,
     ConflictError,
     DimensionMismatchError,
     EmbeddingMismatchError,
@@ -53,6 +54,8 @@ class Backend(Protocol):
 
         Raises:
             DimensionMismatchError: Vectors of another length than the collection's.
+            AnalyzerMismatchError: Terms made by another analyzer than those of the
+                records that are there.
             EmbeddingMismatchError: Another model than that of the collection's vectors.
             ConflictError: A record is not as expected.
             InvalidInputError: An id exists with a record outside `guard`.
@@ -132,6 +135,10 @@ class Backend(Protocol):
 
         A hit holds at least one term of the query. Statistics are those of all present,
         indexed records of the collection, whatever the filter; see `lexical.bm25`.
+
+        Raises:
+            AnalyzerMismatchError: The query's terms are made by another analyzer than the
+                collection's.
         """
 
     def lexical_scores(
@@ -141,6 +148,24 @@ class Backend(Protocol):
 
         The bound is (k1 + 1) · Σ qtf · idf over both fields, the title's part weighted;
         a term that no record holds counts with a df of 0, a field that none has with 0.
+
+        Raises:
+            AnalyzerMismatchError: As in `lexical`.
+        """
+
+    def analyzer(self, collection: str) -> str | None:
+        """What made the terms of the present, indexed records; None if there are none."""
+
+    def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
+        """Make the text index anew, from all records at once; how many it then has.
+
+        Before and after, searches see one whole index; after an error, the old one.
+        Nothing else of the records changes, and no other writer waits for `terms_of`
+        but for what was written meanwhile.
+
+        Args:
+            collection: An unknown one is left unknown.
+            terms_of: The new terms of a record, None for none; of one analyzer.
         """
 
     def mean(self, collection: str) -> Vector | None:
@@ -200,6 +225,20 @@ def check_dimension(collection: str, stored: int, given: int) -> None:
         raise DimensionMismatchError(
             f"collection {collection!r} holds vectors of {stored} dimensions, got {given}; "
             "use the embedding it was made with, another collection_name, or clear() it"
+        )
+
+
+def check_analyzer(collection: str, stored: str, given: str) -> None:
+    """Refuse terms that were made otherwise than the collection's.
+
+    Raises:
+        AnalyzerMismatchError: `stored` and `given` differ.
+    """
+    if stored != given:
+        raise AnalyzerMismatchError(
+            f"the texts of collection {collection!r} were indexed with ({stored}), this "
+            f"store has ({given}); open it with the text_analyzer that it was indexed "
+            "with, or index it anew: store.reindex_text()"
         )
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from langchain_ragstore.config import BM25_B, BM25_K1, BM25_MAX_FREQUENCY
 from langchain_ragstore.filters import EVERYTHING, Filter
-from langchain_ragstore.lexical.bm25 import Field, QueryTerm, frequency, query_terms
 from langchain_ragstore.metadata import decode, encode
 from langchain_ragstore.model import (
     Fingerprint,
@@ -26,11 +24,13 @@ from langchain_ragstore.model import (
 )
 from langchain_ragstore.storage.base import (
     changed_meanwhile,
+    check_analyzer,
     check_dimension,
     check_model,
     outside_guard,
     patched,
 )
+from langchain_ragstore.storage.memory_text import scored
 from langchain_ragstore.storage.ordering import ordered
 from langchain_ragstore.vectors.arrays import cosines
 
@@ -77,6 +77,9 @@ class MemoryBackend:
             for id in remove:
                 new.pop(id, None)
             rest = dict(new)
+            given = [record.terms for record in records if record.terms is not None]
+            if given:
+                _check_analyzer(collection, _indexed(new.values()), given)
             for record in records:
                 before = new.get(record.id)
                 new[record.id] = replace(
@@ -219,10 +222,12 @@ class MemoryBackend:
     ) -> list[Hit]:
         """See `Backend.lexical`."""
         with self._lock:
+            if k < 1:
+                return []
             scores = self.lexical_scores(
                 collection, query, self._records.get(collection, {})
             ).scores
-            found = self._chosen(collection, None, where) if k > 0 else []
+            found = self._chosen(collection, None, where)
             return ranked(
                 (
                     Hit(_copy(r, vectors), scores[r.id], {"lexical": scores[r.id]})
@@ -237,27 +242,33 @@ class MemoryBackend:
     ) -> LexicalScores:
         """See `Backend.lexical_scores`."""
         with self._lock:
-            indexed = {
-                record.id: record.terms
-                for record in self._chosen(collection, None, EVERYTHING)
-                if record.terms is not None
-            }
-        scores = dict.fromkeys(indexed, 0.0)
-        reachable = 0.0
-        for term in query_terms(query):
-            field = _field(list(indexed.values()), title=term.title)
-            found = {id: _frequency(terms, term) for id, terms in indexed.items()}
-            found = {id: often for id, often in found.items() if often}
-            limit = term.weight * field.idf(len(found)) * (BM25_K1 + 1)
-            reachable += limit if field.records else 0.0
-            for id, often in found.items():
-                length = _length(indexed[id], title=term.title) / field.mean
-                norm = BM25_K1 * ((1 - BM25_B) + BM25_B * length)
-                scores[id] += limit * often / (often + norm)
+            found = self._chosen(collection, None, EVERYTHING)
+            indexed = {r.id: r.terms for r in found if r.terms is not None}
+            _check_analyzer(collection, indexed.values(), [query])
+        scores, reachable = scored(indexed, query)
         wanted = set(ids)
         return LexicalScores(
             {id: score for id, score in scores.items() if id in wanted}, reachable
         )
+
+    def analyzer(self, collection: str) -> str | None:
+        """See `Backend.analyzer`."""
+        with self._lock:
+            indexed = _indexed(self._chosen(collection, None, EVERYTHING))
+        return indexed[0].analyzer if indexed else None
+
+    def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
+        """See `Backend.reindex`."""
+        with self._lock:
+            old = {r.id: r for r in self._chosen(collection, None, EVERYTHING)}
+            made = {
+                id: terms_of(_copy(record, vectors=False)) for id, record in old.items()
+            }
+            _check_analyzer(collection, (), filter(None, made.values()))
+            new = {id: replace(r, terms=_own(made[id])) for id, r in old.items()}
+            if new:
+                self._records[collection] = new
+            return len(_indexed(new.values()))
 
     def mean(self, collection: str) -> Vector | None:
         """See `Backend.mean`."""
@@ -367,19 +378,18 @@ def _copy(record: Record, vectors: bool) -> Record:  # noqa: FBT001 - private
 
 
 def _own(terms: Terms | None) -> Terms | None:
-    return None if terms is None else Terms(dict(terms.body), dict(terms.title))
+    if terms is None:
+        return None
+    return replace(terms, body=dict(terms.body), title=dict(terms.title))
 
 
-def _length(terms: Terms, *, title: bool) -> int:
-    return sum((terms.title if title else terms.body).values())
+def _indexed(records: Iterable[Record]) -> list[Terms]:
+    return [record.terms for record in records if record.terms is not None]
 
 
-def _field(texts: Collection[Terms], *, title: bool) -> Field:
-    lengths = [_length(terms, title=title) for terms in texts]
-    return Field(sum(length > 0 for length in lengths), sum(lengths))
-
-
-def _frequency(terms: Terms, wanted: QueryTerm) -> int:
-    if wanted.title:
-        return min(terms.title.get(wanted.term, 0), BM25_MAX_FREQUENCY)
-    return frequency(terms.body, wanted.term)
+def _check_analyzer(
+    collection: str, indexed: Iterable[Terms], given: Iterable[Terms]
+) -> None:
+    analyzers = [terms.analyzer for terms in (*indexed, *given)]
+    for analyzer in analyzers:
+        check_analyzer(collection, analyzers[0], analyzer)

@@ -49,6 +49,7 @@ LAYERS = {
     "searching": 5,
     "similarity_search": 5,
     "structured_query": 5,
+    "text_index": 5,
     "text_search": 5,
     "evaluation": 5,
     "text_splitters": 5,
@@ -76,23 +77,24 @@ ALLOWED = {
         *("documents", "errors", "embeddings.hashing", "embeddings.local"),
         *("embeddings.mock", "evaluation", "indexing", "ingestion", "notebook"),
         *("notebook.explanation", "path_report", "pipeline", "retrieval.plan"),
-        *("retrievers", "stores", "structured_query", "text_splitters", "vectorstores"),
+        *("retrievers", "stores", "structured_query", "text.analyzer", "text_splitters"),
+        "vectorstores",
     },
     "chains": {"errors"},
     "config": set(),
     "document_reader": {
         *("config", "documents", "embedder", "errors", "filters", "model", "scope"),
-        *("storage.base", "storage.ordering"),
+        *("storage.base", "storage.ordering", "text.analyzer"),
     },
     "document_store": {
         *("config", "document_writer", "documents", "errors", "filters", "keywords"),
         *("model", "storage.base"),
     },
     "document_writer": {
-        *("document_reader", "documents", "errors", "ingestion", "keywords", "model"),
+        *("documents", "errors", "ingestion", "keywords", "model", "text_index"),
         "vectors.arrays",
     },
-    "documents": {"config", "errors", "filters", "metadata", "model", "text.terms"},
+    "documents": {"config", "errors", "filters", "metadata", "model", "text.analyzer"},
     "embedder": {
         *("config", "documents", "errors", "model", "storage.base", "unstored"),
         "vectors.arrays",
@@ -240,9 +242,10 @@ ALLOWED = {
     "storage": set(),
     "storage.base": {"errors", "filters", "model"},
     "storage.memory": {
-        *("config", "filters", "lexical.bm25", "metadata", "model", "storage.base"),
-        *("storage.ordering", "vectors.arrays"),
+        *("filters", "metadata", "model", "storage.base"),
+        *("storage.memory_text", "storage.ordering", "vectors.arrays"),
     },
+    "storage.memory_text": {"config", "lexical.bm25", "model"},
     "storage.ordering": {"errors", "filters", "model"},
     SQLITE: set(),
     f"{SQLITE}.backend": {
@@ -250,7 +253,7 @@ ALLOWED = {
         *("storage.ordering", "vectors.arrays"),
         *(f"{SQLITE}.{name}" for name in ("connection", "lexicon", "models", "resident")),
         *(f"{SQLITE}.{name}" for name in ("schema", "segments", "statements", "steps")),
-        f"{SQLITE}.where",
+        *(f"{SQLITE}.reindexing", f"{SQLITE}.where"),
     },
     f"{SQLITE}.blobs": {
         f"{SQLITE}.{name}" for name in ("connection", "lease", "statements")
@@ -264,6 +267,11 @@ ALLOWED = {
     f"{SQLITE}.lexicon": {
         *("config", "errors", "lexical.bm25", "lexical.keys", "lexical.postings", "model"),
         *(f"{SQLITE}.{name}" for name in ("resident", "segments", "statements")),
+    },
+    f"{SQLITE}.reindexing": {
+        *("errors", "lexical.postings", "model", "storage.base"),
+        *(f"{SQLITE}.{name}" for name in ("connection", "resident", "segments")),
+        *(f"{SQLITE}.{name}" for name in ("statements", "steps")),
     },
     f"{SQLITE}.resident": {"errors", "model", f"{SQLITE}.statements"},
     f"{SQLITE}.schema": {"errors", f"{SQLITE}.connection"},
@@ -288,6 +296,16 @@ ALLOWED = {
     },
     "structured_query": {"errors"},
     "text": set(),
+    "text.analyzer": {
+        *("config", "errors", "model"),
+        *(f"text.{name}" for name in ("callables", "phrases", "synonyms", "terms")),
+    },
+    "text.callables": {"config", "errors"},
+    "text.phrases": {"text.terms"},
+    "text.synonyms": {
+        *("config", "errors"),
+        *(f"text.{name}" for name in ("callables", "phrases", "terms")),
+    },
     "text.boundaries": {"text.graphemes"},
     "text.graphemes": set(),
     "text.ranks": {"config", "errors", "text.vocabularies"},
@@ -313,13 +331,16 @@ ALLOWED = {
         *("config", "errors", "text.spans", "text.token_measure", "text.tokenizer"),
         "text_splitters.base",
     },
+    "text_index": {
+        *("document_reader", "documents", "errors", "filters", "model", "storage.base"),
+    },
     "text_search": {"config", "documents", "searching"},
     "vectors": set(),
     "vectors.arrays": {"errors", "model"},
     "vectorstores": {
         *("config", "document_writer", "documents", "errors", "filters", "indexing"),
         *("keywords", "retrievers", "similarity_search", f"{SQLITE}.backend"),
-        *(f"{SQLITE}.connection", "stores"),
+        *(f"{SQLITE}.connection", "stores", "text.analyzer"),
     },
     "unstored": {"config", "errors", "model", "storage.base"},
     "watching": {"config", "errors", "folders", "path_report"},

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from langchain_ragstore.errors import ConflictError, InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, parse
-from langchain_ragstore.model import Fingerprint, Record, Terms
+from langchain_ragstore.model import Alternatives, Fingerprint, Record, Terms
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.vectors.arrays import unit_matrix
@@ -35,7 +35,18 @@ def unit(vector):
 
 words = st.sampled_from(["cat", "dog", "a b", "東", "東京", "京都", "都\ud800", ""])
 counts = st.dictionaries(words, st.sampled_from([1, 1, 2, 300]), max_size=4)
-bags = st.builds(Terms, counts, st.one_of(st.just({}), counts))
+groups = st.builds(
+    Alternatives, counts, st.lists(counts, max_size=2).map(tuple), st.booleans()
+)
+makers = st.sampled_from(["", "", "", "other"])
+bags = st.builds(Terms, counts, st.one_of(st.just({}), counts), st.just(()), makers)
+queries = st.builds(
+    Terms,
+    counts,
+    counts,
+    st.one_of(st.just(()), st.lists(groups, max_size=2).map(tuple)),
+    makers,
+)
 
 digests = st.sampled_from([None, b"1", b"2", b"3"])
 models = st.sampled_from(
@@ -167,7 +178,9 @@ class Engines(RuleBasedStateMachine):
                 ],
             )
 
-    @rule(which=writers, name=collections, query=bags, k=st.integers(0, 6), filter=filters)
+    @rule(
+        which=writers, name=collections, query=queries, k=st.integers(0, 6), filter=filters
+    )
     def lexical(self, which, name, query, k, filter):
         for where in (EVERYTHING, parse(filter)):
             self.both(
@@ -177,6 +190,10 @@ class Engines(RuleBasedStateMachine):
                     for hit in engine.lexical(name, query, k, where=where, vectors=True)
                 ],
             )
+
+    @rule(which=writers, name=collections, made=st.dictionaries(ids, bags))
+    def reindex(self, which, name, made):
+        self.both(which, lambda e: e.reindex(name, lambda record: made.get(record.id)))
 
     @rule(which=writers, name=collections)
     def compact_text(self, which, name):
@@ -253,6 +270,7 @@ class Engines(RuleBasedStateMachine):
                         (h.record.id, h.score) for h in e.lexical(n, terms, 9)
                     ],
                 )
+                self.both(which, lambda e, n=name: e.analyzer(n))
                 self.both(
                     which, lambda e, n=name: e.lexical_scores(n, terms, ["a", "b", "x"])
                 )

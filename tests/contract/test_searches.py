@@ -5,10 +5,10 @@ import pytest
 
 from fakes import Table
 from langchain_ragstore import RagPipeline, RagRetriever
-from langchain_ragstore.model import Record, Terms
+from langchain_ragstore.model import Record
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
-from langchain_ragstore.text.terms import term_counts
+from langchain_ragstore.text.analyzer import TextAnalyzer
 from langchain_ragstore.vectors.arrays import unit_matrix
 from langchain_ragstore.vectorstores import BackendVectorStore
 from records import AXES
@@ -51,7 +51,7 @@ class Store(BackendVectorStore):
 @pytest.fixture(scope="module", params=ENGINES)
 def large(request):
     """10 000 records close to the query; three of them match, the farthest away."""
-    backend = ENGINES[request.param]()
+    backend, analyzer = ENGINES[request.param](), TextAnalyzer()
     close = np.random.default_rng(1).normal(scale=0.01, size=(MANY, 4)) + AXES[0]
     vectors = unit_matrix([*close[3:], [-1, 0, 0, 0], [-1, 0.1, 0, 0], [-1, 0, 0.1, 0]])
     records = []
@@ -59,7 +59,7 @@ def large(request):
         rare = at >= MANY - 3
         text = f"tea {'word ' * 20}" if rare else "green tea"
         metadata = {"rare": rare, "source_id": f"s{at}", "chunk_index": 0}
-        terms = Terms(term_counts(text))
+        terms = analyzer.index_terms(text, "")
         records.append(Record(f"{at:05}", text, metadata, vector, terms=terms))
     backend.upsert("c", records)
     store = Store(backend, Table({QUERY: [1, 0, 0, 0]}), collection_name="c")

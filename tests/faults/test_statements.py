@@ -51,6 +51,11 @@ def new_records(_backend=None):
     ]
 
 
+def anew(record):
+    numbers = record.metadata.get("n", 0), 1
+    return None if record.id == "r4" else terms(*numbers)
+
+
 WRITES = {
     "upsert": lambda b: b.upsert(
         "c", new_records(), remove=["r0"], guard=parse({"n": {"$gte": 0}})
@@ -67,6 +72,7 @@ WRITES = {
         "c", ids=None, where=Predicate(lambda id, _content, _metadata: id > "r2")
     ),
     "clear": lambda b: b.delete("c", ids=None, where=EVERYTHING),
+    "reindex": lambda b: b.reindex("c", anew),
     "another model": lambda b: b.upsert(
         "another",
         [Record("m", "x", {}, AXES[0], digest=b"1")],

@@ -1,5 +1,6 @@
 """What holds for the terms of every text."""
 
+import itertools
 import time
 import unicodedata
 from collections import Counter
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_ragstore.embeddings.hashing import HashingEmbeddings
+from langchain_ragstore.text.analyzer import TextAnalyzer
 from langchain_ragstore.text.terms import (
     normalize,
     runs,
@@ -125,3 +127,67 @@ def test_time_is_linear(unit):
     large = min(seconds(160_000) for _ in range(2))
     # Eight times the text: quadratic work would take 64 times as long.
     assert large < 32 * small + 0.05
+
+
+def cutting(places):
+    """A segmenter that cuts a stretch at given places."""
+
+    def cut(stretch):
+        edges = sorted({0, len(stretch), *(p % (len(stretch) + 1) for p in places)})
+        return [stretch[a:b] for a, b in itertools.pairwise(edges)]
+
+    return cut
+
+
+entries = st.lists(texts.filter(str.strip), max_size=3)
+
+
+@given(texts, st.lists(st.integers(0, 50), max_size=6), entries)
+def test_an_analyzer_only_adds_to_the_terms_of_texts(text, places, dictionary):
+    analyzer = TextAnalyzer(segmenter=cutting(places), dictionary=dictionary)
+    made = analyzer.index_terms(text, text)
+    assert term_counts(text) <= made.body
+    assert term_counts(text, singles=True) <= Counter(made.title)
+    assert all(count > 0 and term.strip() for term, count in made.body.items())
+
+
+@given(
+    st.text(alphabet=st.sampled_from("東京タワー한국ไทย あ、a"), max_size=30),
+    st.lists(st.integers(0, 50), max_size=6),
+    st.lists(st.integers(0, 50), max_size=6),
+)
+def test_a_text_finds_itself_however_it_was_cut(text, places, otherwise):
+    """A query that is cut in another way than the text shares a term with it."""
+    found = TextAnalyzer(segmenter=cutting(places)).index_terms(text).body
+    asked = TextAnalyzer(segmenter=cutting(otherwise)).query_terms(text)
+    wanted = {
+        term for group in asked.alternatives for other in group.others for term in other
+    }
+    assert not found or (wanted | asked.body.keys()) & found.keys()
+    for stretch in runs(normalize(text))[1]:
+        for part in {*stretch, *map("".join, itertools.pairwise(stretch))}:
+            query = TextAnalyzer(segmenter=cutting(otherwise)).query_terms(part).body
+            assert query == {part: 1}
+
+
+synonym_maps = st.dictionaries(
+    texts.filter(term_counts),
+    st.lists(texts.filter(term_counts), min_size=1, max_size=3),
+    max_size=3,
+)
+
+
+@given(st.lists(texts, max_size=4), synonym_maps, st.lists(st.integers(0, 50), max_size=6))
+def test_expressions_are_part_of_their_query(parts, synonyms, places):
+    """So what a query can reach bounds its score, whatever its synonyms."""
+    query = " ".join([*parts, *synonyms])
+    for segmenter in (None, cutting(places)):
+        asked = TextAnalyzer(segmenter=segmenter, synonyms=synonyms).query_terms(query)
+        for title, there in ((False, asked.body), (True, asked.title)):
+            named = Counter()
+            for group in asked.alternatives:
+                if group.title is title:
+                    named.update(group.exact)
+            assert named <= there
+        plain = TextAnalyzer(segmenter=segmenter).query_terms(query)
+        assert plain.body <= asked.body

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from langchain_ragstore.errors import StoreClosedError
+from langchain_ragstore.errors import AnalyzerMismatchError, StoreClosedError
 from langchain_ragstore.filters import EVERYTHING, parse
 from langchain_ragstore.model import Record, Terms
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
@@ -130,6 +130,58 @@ def test_a_killed_writer_leaves_whole_batches(tmp_path):
         assert len(backend.dense("c", AXES[0], 10**6)) == backend.count("c")
         assert len([id for id in worded(backend, "all") if id[0] == name]) == stored
         backend.upsert("c", [record(name, AXES[1])])
+    backend.close()
+    check_file(path)
+
+
+REINDEXER = """
+import sys
+from langchain_ragstore.model import Terms
+from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
+backend = SQLiteBackend(sys.argv[1])
+print("ready", flush=True)
+for n in range(10_000):
+    name = f"v{n % 2}"
+    backend.reindex(
+        "c", lambda record: Terms({name: 1, record.id: 1, "all": 2}, analyzer=name)
+    )
+    print(n, flush=True)
+"""
+
+
+def test_a_killed_reindexing_leaves_one_index(tmp_path):
+    path = tmp_path / "rag.db"
+    backend = SQLiteBackend(path)
+    names = [f"{n:03d}" for n in range(300)]
+    backend.upsert("c", [Record(name, name, {}, terms=Terms({name: 1})) for name in names])
+    chance = random.Random(9)
+    seen = set()
+    for _ in range(8):
+        process = subprocess.Popen(
+            [sys.executable, "-c", REINDEXER, str(path)], stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(chance.randint(2, 9)):
+            process.stdout.readline()
+        for _ in range(20):  # while it is at work
+            made = chance.choice(["v0", "v1"])
+            try:
+                found = backend.lexical("c", Terms({made: 1}, analyzer=made), 999)
+            except AnalyzerMismatchError:
+                continue
+            assert ids(found) == names
+        process.kill()
+        process.communicate()
+        made = backend.analyzer("c")
+        seen.add(made)
+        for each in (backend, SQLiteBackend(path)):
+            assert ids(each.lexical("c", Terms({made: 1}, analyzer=made), 999)) == names
+            one = Terms({"123": 1}, analyzer=made)
+            assert ids(each.lexical("c", one, 9)) == ["123"]
+            with pytest.raises(AnalyzerMismatchError):
+                each.lexical("c", Terms({"all": 1}, analyzer="v2"), 1)
+            if each is not backend:
+                each.close()
+    assert seen <= {"v0", "v1"}
     backend.close()
     check_file(path)
 

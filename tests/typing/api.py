@@ -22,6 +22,7 @@ from langchain_ragstore import (
     SQLiteByteStore,
     SQLiteRecordManager,
     SQLiteVectorStore,
+    TextAnalyzer,
     Timestamps,
     evaluate,
     make_document,
@@ -34,6 +35,19 @@ embedding: Embeddings = HashingEmbeddings(dim=256)
 store: VectorStore = SQLiteVectorStore(embedding, "kb.db", collection_name="notes")
 ours = SQLiteVectorStore("ollama:bge-m3")
 made: SQLiteVectorStore = SQLiteVectorStore.from_texts(["a"], MockEmbeddings(4), [{"k": 1}])
+
+analyzer = TextAnalyzer(
+    stemmer=str.lower,
+    segmenter=lambda text: text.split(),
+    dictionary=["C++"],
+    synonyms={"car": ["auto"]},
+    name="mine",
+)
+dynamic = TextAnalyzer(stemmer=None, synonyms=lambda query: {query: ["x"]})
+german: SQLiteVectorStore = SQLiteVectorStore.from_texts(
+    ["a"], None, text_analyzer=analyzer
+)
+anew: int = german.reindex_text()
 
 ids: list[str] = ours.add_documents([make_document("a", "text", metadata={"n": 1})])
 ours.add_texts((text for text in "ab"), ids=["1", None], expires_at=dt.datetime.now(dt.UTC))

@@ -28,7 +28,13 @@ from langchain_ragstore.model import (
 )
 from langchain_ragstore.storage.base import check_dimension, outside_guard, patched
 from langchain_ragstore.storage.ordering import COLUMNS, ordered, parse_order
-from langchain_ragstore.storage.sqlite import lexicon, models, segments, steps
+from langchain_ragstore.storage.sqlite import (
+    lexicon,
+    models,
+    reindexing,
+    segments,
+    steps,
+)
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import MEMORY, Database, bound
 from langchain_ragstore.storage.sqlite.resident import (
@@ -110,11 +116,12 @@ class SQLiteBackend:
                 state,
                 steps.keys(connection, state, now, ids=remove, where=EVERYTHING),
             )
+            texts = [r.terms for r in records if r.terms is not None]
+            steps.agree_on_analyzer(connection, state, collection, now, texts)
             steps.agree_on_vectors(connection, state, collection, records, model)
             (generation,) = connection.execute(
                 sql.NEXT_GENERATION, (state.collection,)
             ).fetchone()
-            texts = [r.terms for r in records if r.terms is not None]
             stamps, blocks = segments.add(connection, state.collection, texts)
             steps.write_records(connection, state.collection, generation, now, rows, stamps)
             models.settle(connection, state.collection, (r.digest for r in records))
@@ -368,6 +375,7 @@ class SQLiteBackend:
             if state is None or k < 1:
                 return []
             now = self._clock()
+            steps.check_query(connection, state, collection, now, query)
             known = self._lexicons.snapshot(connection, state)
             scores, _ = lexicon.scored(connection, known, query, now)
             if where != EVERYTHING:
@@ -395,6 +403,7 @@ class SQLiteBackend:
             if state is None:
                 return LexicalScores({}, 0.0)
             now = self._clock()
+            steps.check_query(connection, state, collection, now, query)
             known = self._lexicons.snapshot(connection, state)
             scores, reachable = lexicon.scored(connection, known, query, now)
             rows = steps.rows(
@@ -409,6 +418,20 @@ class SQLiteBackend:
             )
 
         return self._searching(search)
+
+    def analyzer(self, collection: str) -> str | None:
+        """See `Backend.analyzer`."""
+        with self._database.read() as connection:
+            state = steps.state(connection, collection)
+            if state is None:
+                return None
+            return steps.analyzer(connection, state, self._clock())
+
+    def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
+        """See `Backend.reindex`."""
+        count = reindexing.reindex(self._database, collection, self._clock, terms_of)
+        logger.info("%s: indexed %d texts anew", collection, count)
+        return count
 
     def fingerprint(self, collection: str) -> Fingerprint | None:
         """See `Backend.fingerprint`."""

@@ -12,7 +12,7 @@ import itertools
 import math
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -22,10 +22,13 @@ from langchain_ragstore.config import BM25_MAX_FREQUENCY
 from langchain_ragstore.errors import CorruptStoreError
 from langchain_ragstore.lexical.bm25 import (
     Field,
+    QueryTerm,
     contributions,
     factor,
+    field_terms,
     norms,
     query_terms,
+    worth,
 )
 from langchain_ragstore.lexical.keys import key_range, title_key
 from langchain_ragstore.lexical.postings import Keys, Rows
@@ -190,7 +193,7 @@ def scored(
         return last[2]
     with segments.intact("a list"):
         found = _scored(connection, lexicon, query, present)
-    own = Terms(dict(query.body), dict(query.title))
+    own = replace(query, body=dict(query.body), title=dict(query.title))
     lexicon._last = (own, present, found)  # noqa: SLF001 - the module's own class
     return found
 
@@ -198,10 +201,30 @@ def scored(
 def _scored(
     connection: sqlite3.Connection, lexicon: Lexicon, query: Terms, present: Present
 ) -> Scored:
+    scores, reachable = _summed(connection, lexicon, query_terms(query), present)
+    for group in query.alternatives:
+        asked = field_terms(group.exact, title=group.title)
+        exact, most = _summed(connection, lexicon, asked, present)
+        best = exact
+        for terms in group.others:
+            asked = field_terms(terms, title=group.title)
+            other, limit = _summed(connection, lexicon, asked, present)
+            if limit:
+                best = np.maximum(best, other * worth(most, limit))
+        scores += best - exact
+    return scores, reachable
+
+
+def _summed(
+    connection: sqlite3.Connection,
+    lexicon: Lexicon,
+    terms: Iterator[QueryTerm],
+    present: Present,
+) -> Scored:
+    """BM25 of every row for some terms, and what a row could reach."""
     everything = bool(present.rows.all())
     scores = np.zeros(len(present.rows))
     reachable = 0.0
-    terms = query_terms(query)
     while part := list(itertools.islice(terms, _TERMS_AT_ONCE)):
         ranges = [
             (title_key(term.term), title_key(term.term) + 1)

@@ -34,6 +34,7 @@ class State:
     generation: int
     floor: int
     dimension: int
+    analyzer: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
     (
         # `generation` counts the writes to a collection; `floor` is the oldest one from
         # which the tombstones are complete. `model` and `probe` identify an embedding.
-        # `stamp` is the last one that a record's terms were indexed under.
+        # `stamp` is the last one that a record's terms were indexed under, `analyzer` what
+        # made the terms.
         """
         CREATE TABLE ragstore_collection (
             key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -36,6 +37,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             generation INTEGER NOT NULL DEFAULT 0,
             floor INTEGER NOT NULL DEFAULT 0,
             stamp INTEGER NOT NULL DEFAULT 0,
+            analyzer TEXT,
             dimension INTEGER,
             model TEXT,
             probe BLOB

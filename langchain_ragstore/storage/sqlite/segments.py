@@ -29,18 +29,19 @@ from langchain_ragstore.errors import CorruptStoreError, RagStoreError
 from langchain_ragstore.lexical.postings import (
     Block,
     Keys,
+    Prepared,
     Rows,
     encoded,
     merged,
-    of_terms,
     packed,
+    prepared,
     renumbered,
     unpacked,
 )
 from langchain_ragstore.model import Terms
 from langchain_ragstore.storage.sqlite import statements as sql
 
-_SEGMENT_TEXTS: Final = 2_000
+SEGMENT_TEXTS: Final = 2_000
 """Texts whose postings are sorted at once: bounds the memory that a large batch takes."""
 
 _STAMP_BYTES: Final = 8
@@ -162,21 +163,26 @@ def add(
     Returns:
         A stamp for each text, and how many blocks were written.
     """
-    if not texts:
-        return [], 0
-    (last,) = connection.execute(sql.NEXT_STAMP, (len(texts), collection)).fetchone()
-    stamps = list(range(last - len(texts) + 1, last + 1))
+    stamps: list[int] = []
     blocks = 0
-    for start in range(0, len(texts), _SEGMENT_TEXTS):
-        part = texts[start : start + _SEGMENT_TEXTS]
-        written = list(encoded(of_terms(part)))
-        body = np.array([sum(text.body.values()) for text in part], np.int64)
-        title = np.array([sum(text.title.values()) for text in part], np.int64)
-        new = np.array(stamps[start : start + len(part)], np.int64)
-        key = _insert(connection, collection, (new, body, title), None)
-        _append(connection, Entry(key, len(part), 0), b"", written, None)
-        blocks += len(written)
+    for start in range(0, len(texts), SEGMENT_TEXTS):
+        part = prepared(texts[start : start + SEGMENT_TEXTS])
+        stamps += add_prepared(connection, collection, part)
+        blocks += len(part.blocks)
     return stamps, blocks
+
+
+def add_prepared(
+    connection: sqlite3.Connection, collection: int, part: Prepared
+) -> list[int]:
+    """Write posting lists as a segment; a stamp for each text."""
+    count = len(part.body)
+    (last,) = connection.execute(sql.NEXT_STAMP, (count, collection)).fetchone()
+    stamps = np.arange(last - count + 1, last + 1)
+    key = _insert(connection, collection, (stamps, part.body, part.title), None)
+    _append(connection, Entry(key, count, 0), b"", part.blocks, None)
+    found: list[int] = stamps.tolist()
+    return found
 
 
 def _insert(

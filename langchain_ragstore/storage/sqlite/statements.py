@@ -36,7 +36,7 @@ def batches(values: Sequence[Any]) -> Iterator[list[Any]]:
 
 # --- collections ---------------------------------------------------------------------
 COLLECTION: Final = (
-    "SELECT key, generation, floor, dimension FROM ragstore_collection "
+    "SELECT key, generation, floor, dimension, analyzer FROM ragstore_collection "
     "WHERE name = CAST(? AS TEXT)"
 )
 ADD_COLLECTION: Final = (
@@ -148,6 +148,19 @@ DELETE FROM ragstore_segment WHERE collection = ? AND NOT EXISTS (
 ADD_BLOCK: Final = "INSERT INTO ragstore_posting (segment, number, data) VALUES (?, ?, ?)"
 BLOCK: Final = "SELECT data FROM ragstore_posting WHERE segment = ? AND number = ?"
 
+SET_ANALYZER: Final = (
+    "UPDATE ragstore_collection SET analyzer = CAST(? AS TEXT) WHERE key = ?"
+)
+ANY_INDEXED: Final = f"""
+SELECT 1 FROM ragstore_record r
+WHERE r.collection = ? AND {PRESENT} AND r.stamp IS NOT NULL LIMIT 1
+"""
+GENERATIONS: Final = (
+    "SELECT key, generation FROM ragstore_record WHERE collection = ? ORDER BY key"
+)
+SET_STAMP: Final = "UPDATE ragstore_record SET stamp = ? WHERE key = ?"
+DROP_SEGMENTS: Final = "DELETE FROM ragstore_segment WHERE collection = ?"
+
 # --- following changes ---------------------------------------------------------------
 CHANGED: Final = """
 SELECT r.key, r.expires_at, v.data FROM ragstore_record r
@@ -195,6 +208,12 @@ def records(condition: str, *, vectors: bool) -> str:
     """Whole records; see `select` and `columns`."""
     return select(columns(vectors=vectors), condition, vectors=vectors)
 
+
+RECORD_PAGE: Final = (
+    f"SELECT r.generation, {columns(vectors=False)} FROM ragstore_record r "
+    "WHERE r.collection = ? AND r.key > ? ORDER BY r.key LIMIT ?"
+)
+"""Whole records after a key, expired ones too, each behind its generation."""
 
 AMONG_IDS: Final = f"r.id IN ({TEXTS})"
 AMONG_KEYS: Final = f"r.key IN ({_KEYS})"

@@ -12,8 +12,12 @@ import numpy as np
 from langchain_ragstore.config import SQLITE_TOMBSTONES
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.metadata import decode, encode
-from langchain_ragstore.model import Fingerprint, Hit, Record, ranked
-from langchain_ragstore.storage.base import changed_meanwhile, check_dimension
+from langchain_ragstore.model import Fingerprint, Hit, Record, Terms, ranked
+from langchain_ragstore.storage.base import (
+    changed_meanwhile,
+    check_analyzer,
+    check_dimension,
+)
 from langchain_ragstore.storage.sqlite import models, segments
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import bound
@@ -24,7 +28,7 @@ from langchain_ragstore.storage.sqlite.where import applied
 def state(connection: sqlite3.Connection, collection: str) -> State | None:
     """Where a collection stands; None if there is none of the name."""
     row = connection.execute(sql.COLLECTION, (bound(collection),)).fetchone()
-    return None if row is None else State(row[0], row[1], row[2], row[3] or 0)
+    return None if row is None else State(row[0], row[1], row[2], row[3] or 0, row[4])
 
 
 def agree_on_vectors(
@@ -71,6 +75,43 @@ def check_unchanged(
     for record in expected:
         if stored.get(record.id) != (record.content, encode(record.metadata)):
             raise changed_meanwhile(collection, record.id)
+
+
+def analyzer(connection: sqlite3.Connection, state: State, now: float) -> str | None:
+    """What made the terms of the present, indexed records; None if there are none."""
+    indexed = connection.execute(sql.ANY_INDEXED, (state.collection, now)).fetchone()
+    return state.analyzer if indexed else None
+
+
+def agree_on_analyzer(
+    connection: sqlite3.Connection,
+    state: State,
+    collection: str,
+    now: float,
+    given: Collection[Terms],
+) -> None:
+    """Check what made the terms, or note it where the collection is not indexed."""
+    makers = list(dict.fromkeys(terms.analyzer for terms in given))
+    if not makers or makers == [state.analyzer]:
+        return
+    stored = analyzer(connection, state, now)
+    for maker in makers:
+        check_analyzer(collection, makers[0] if stored is None else stored, maker)
+    connection.execute(sql.SET_ANALYZER, (bound(makers[0]), state.collection))
+
+
+def check_query(
+    connection: sqlite3.Connection,
+    state: State,
+    collection: str,
+    now: float,
+    query: Terms,
+) -> None:
+    """Refuse a query whose terms are made otherwise than the collection's."""
+    if query.analyzer != state.analyzer:
+        stored = analyzer(connection, state, now)
+        if stored is not None:
+            check_analyzer(collection, stored, query.analyzer)
 
 
 def write_records(
