@@ -24,8 +24,11 @@ from langchain_ragstore.evaluation import evaluate
 from langchain_ragstore.indexing import SQLiteRecordManager
 from langchain_ragstore.ingestion import IngestReport
 from langchain_ragstore.notebook import show_chunks
+from langchain_ragstore.notebook.explanation import Explanation
 from langchain_ragstore.path_report import PathReport
 from langchain_ragstore.pipeline import RagPipeline
+from langchain_ragstore.retrieval.plan import Plan
+from langchain_ragstore.retrievers import RagRetriever
 from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.structured_query import StructuredQueryTranslator
 from langchain_ragstore.text.analyzer import TextAnalyzer
@@ -42,6 +45,7 @@ __all__ = [
     "CorruptStoreError",
     "DimensionMismatchError",
     "EmbeddingMismatchError",
+    "Explanation",
     "FilterError",
     "HashingEmbeddings",
     "IngestReport",
@@ -50,7 +54,9 @@ __all__ = [
     "MissingExtraError",
     "MockEmbeddings",
     "PathReport",
+    "Plan",
     "RagPipeline",
+    "RagRetriever",
     "RagStoreError",
     "ReadOnlyError",
     "SQLiteByteStore",

@@ -40,6 +40,25 @@ points: float32 tells no more of a cosine near 1 (its step there is 6e-8)."""
 SCORE_SLACK: Final = 1e-4
 """What a cosine or a relative BM25 may exceed 1 by, as rounding in float32 does."""
 
+# --- Stages -------------------------------------------------------------------------
+GROUP_CANDIDATES: Final = 4
+"""Candidates fetched for each result of a grouped search, to begin with."""
+
+DEEPENING: Final = 4
+"""Factor by which candidates are fetched anew while groups are too few: all rounds before
+the last cost a third of it."""
+
+MAX_WINDOW: Final = 100
+"""Neighbours on each side of a hit: with more of them the whole source is wanted, which
+`get(filter={"source_id": ...})` reads."""
+
+LEAST_SHARED: Final = 3
+"""Characters that two chunks must share at their border to be taken for an overlap, where
+their positions do not tell: an equal letter or two stand there by chance."""
+
+EXPLAINED_TERMS: Final = 64
+"""Terms of a query whose part in a score an explanation looks up, one search for each."""
+
 # --- Evaluation ---------------------------------------------------------------------
 DEFAULT_EVALUATION_K: Final = (5, 10, 20)
 """Ranks down to which results are judged: a short prompt, a result page, a long prompt."""

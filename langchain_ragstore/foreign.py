@@ -1,16 +1,81 @@
-"""Sources in vector stores of other packages, by what LangChain's interface offers."""
+"""Vector stores of other packages, by what LangChain's interface offers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.documents import Document
-from langchain_core.vectorstores import VectorStore
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
+from langchain_ragstore.documents import FilterLike, to_filter
 from langchain_ragstore.errors import StorageError
+from langchain_ragstore.filters import both
 from langchain_ragstore.ingestion import IngestReport, chunk_id
+from langchain_ragstore.retrieval.cut import relevance
+
+SEARCH_KEYWORDS: Final = ("k", "filter", "score_threshold")
+"""What a search of any store takes."""
+
+# --- searching ---------------------------------------------------------------------------
+
+
+def scored(
+    store: VectorStore, query: str, filter: Any = None, **keywords: Any
+) -> list[tuple[Document, float]]:
+    """Documents with their relevance, by similarity.
+
+    Args:
+        store: What is searched.
+        query: What to look for.
+        filter: As the store takes it; `InMemoryVectorStore`, which takes functions
+            alone, gets one from a dictionary, too.
+        **keywords: `k` and `score_threshold`.
+
+    Raises:
+        StorageError: The store has no such search.
+    """
+    if isinstance(store, InMemoryVectorStore):  # it has cosines, no relevance
+        least = keywords.pop("score_threshold", None)
+        found = store.similarity_search_with_score(query, **_function(filter), **keywords)
+        return _relevant(found, least)
+    given = keywords if filter is None else {**keywords, "filter": filter}
+    with named_errors(store):
+        return store.similarity_search_with_relevance_scores(query, **given)
+
+
+async def ascored(
+    store: VectorStore, query: str, filter: Any = None, **keywords: Any
+) -> list[tuple[Document, float]]:
+    """As `scored`, through the store's async methods."""
+    if isinstance(store, InMemoryVectorStore):
+        least = keywords.pop("score_threshold", None)
+        found = await store.asimilarity_search_with_score(
+            query, **_function(filter), **keywords
+        )
+        return _relevant(found, least)
+    given = keywords if filter is None else {**keywords, "filter": filter}
+    with named_errors(store):
+        return await store.asimilarity_search_with_relevance_scores(query, **given)
+
+
+def _function(filter: FilterLike) -> dict[str, Any]:
+    """The filter of `InMemoryVectorStore` as a keyword."""
+    if filter is None:
+        return {}
+    where = to_filter(filter)
+    return {"filter": lambda d: where.matches(str(d.id), d.page_content, d.metadata)}
+
+
+def _relevant(
+    found: list[tuple[Document, float]], least: float | None
+) -> list[tuple[Document, float]]:
+    graded = [(document, relevance(score)) for document, score in found]
+    return [pair for pair in graded if least is None or pair[1] >= least]
+
+
+# --- sources -----------------------------------------------------------------------------
 
 
 def replace_source(
@@ -55,11 +120,14 @@ def narrowed(store: VectorStore, bound: Any, given: Any) -> Any:
     """What fulfils both filters, in the store's own language.
 
     Two functions are joined into one, two dictionaries by the `$and` of Chroma, Postgres
-    and others; what a store makes of its other filters is not known here.
+    and others; what a store makes of its other filters is not known here. The language
+    of `InMemoryVectorStore` is this package's, since `scored` translates.
 
     Raises:
         StorageError: The filters are of other kinds, or of two.
     """
+    if isinstance(store, InMemoryVectorStore):
+        return both(to_filter(bound), to_filter(given))
     if callable(bound) and callable(given):
         return lambda document: bound(document) and given(document)
     if isinstance(bound, Mapping) and isinstance(given, Mapping):

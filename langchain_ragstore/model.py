@@ -137,11 +137,14 @@ class Hit:
         score: Higher is better, always.
         signals: What the score was made of, by name (`"dense"`: the cosine, `"lexical"`:
             BM25). A signal that was not measured is absent, which is not the same as 0.
+        joined: Ids of the chunks that the text was joined from, in reading order; empty
+            if it is the record's own.
     """
 
     record: Record
     score: float
     signals: Mapping[str, float] = field(default_factory=dict)
+    joined: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

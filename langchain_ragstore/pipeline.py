@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any
 
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForRetrieverRun,
-    CallbackManagerForRetrieverRun,
-)
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.prompts import BasePromptTemplate
-from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable
-from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
+from langchain_core.vectorstores import VectorStore
 from langchain_text_splitters import TextSplitter
-from pydantic import ConfigDict
-from typing_extensions import override
 
-from langchain_ragstore import foreign
 from langchain_ragstore.chains import answering
-from langchain_ragstore.config import DEFAULT_K, LEAST_SIMILARITY
-from langchain_ragstore.documents import FilterLike, to_filter
+from langchain_ragstore.config import DEFAULT_K
+from langchain_ragstore.documents import FilterLike
 from langchain_ragstore.errors import EmbeddingMismatchError, InvalidInputError
-from langchain_ragstore.filters import both
 from langchain_ragstore.ingester import Ingester
 from langchain_ragstore.keywords import refuse_unknown
-from langchain_ragstore.vectorstores import BackendVectorStore, SQLiteVectorStore, relevance
-
-_RETRIEVER_KEYWORDS: Final = ("k", "filter", "search_type")
-
-Scored: TypeAlias = list[tuple[Document, float]]
-
-_OTHERS_SEARCH: Final = "similarity"
-"""What stores of other packages can do."""
+from langchain_ragstore.notebook.explanation import Explanation
+from langchain_ragstore.retrievers import RagRetriever, check_search, default_search
+from langchain_ragstore.search_request import SEARCH_KEYWORDS
+from langchain_ragstore.vectorstores import SQLiteVectorStore
 
 
 class RagPipeline(Ingester):
@@ -85,6 +71,7 @@ class RagPipeline(Ingester):
         *,
         search_type: str | None = None,
         filter: FilterLike = None,
+        **kwargs: Any,
     ) -> list[tuple[Document, float]]:
         """Find the documents that fit a query.
 
@@ -92,29 +79,20 @@ class RagPipeline(Ingester):
             query: A blank one finds nothing.
             k: How many at most.
             search_type: `"hybrid"` (words and meaning), `"similarity"` (meaning alone:
-                the score is the cosine) or `"text"` (words alone). None is the first
-                that the store can do: without an embedding it has words alone, and
+                the score is the cosine), `"mmr"` or `"text"` (words alone). None is the
+                first that the store can do: without an embedding it has words alone, and
                 stores of other packages have similarity.
             filter: As the store takes it.
+            **kwargs: Keywords of that search, such as `window` or `group_by`.
 
         Returns:
             Documents and scores, best first. From this package's stores, documents
             without any likeness (a score of at most 1e-10) are left out; the scores of
             others are their relevance.
         """
-        if not _wanted(query):
-            return []
-        if isinstance(self.store, BackendVectorStore):
-            search = _own_searches(self.store, search_type)[0]
-            return _alike(search(query, k, filter))
-        _check_others(search_type)
-        if isinstance(self.store, InMemoryVectorStore):  # it has cosines, no relevance
-            return _relevant(
-                self.store.similarity_search_with_score(query, k, **_function(filter))
-            )
-        keywords = {} if filter is None else {"filter": filter}
-        with foreign.named_errors(self.store):
-            return self.store.similarity_search_with_relevance_scores(query, k, **keywords)
+        return self.as_retriever(search_type=search_type).scored(
+            query, k=k, filter=filter, **kwargs
+        )
 
     async def aretrieve(
         self,
@@ -123,25 +101,51 @@ class RagPipeline(Ingester):
         *,
         search_type: str | None = None,
         filter: FilterLike = None,
+        **kwargs: Any,
     ) -> list[tuple[Document, float]]:
         """As `retrieve`, awaiting the embedder."""
-        if not _wanted(query):
-            return []
-        if isinstance(self.store, BackendVectorStore):
-            search = _own_searches(self.store, search_type)[1]
-            return _alike(await search(query, k, filter))
-        _check_others(search_type)
-        if isinstance(self.store, InMemoryVectorStore):
-            return _relevant(
-                await self.store.asimilarity_search_with_score(
-                    query, k, **_function(filter)
-                )
-            )
-        keywords = {} if filter is None else {"filter": filter}
-        with foreign.named_errors(self.store):
-            return await self.store.asimilarity_search_with_relevance_scores(
-                query, k, **keywords
-            )
+        return await self.as_retriever(search_type=search_type).ascored(
+            query, k=k, filter=filter, **kwargs
+        )
+
+    def explain(
+        self,
+        query: str,
+        k: int = DEFAULT_K,
+        *,
+        search_type: str | None = None,
+        filter: FilterLike = None,
+        **kwargs: Any,
+    ) -> Explanation:
+        """Why `retrieve` finds what it finds; see `SQLiteVectorStore.explain`.
+
+        Args:
+            query: What to look for.
+            k: As `retrieve`.
+            search_type: As `retrieve`.
+            filter: As `retrieve`.
+            **kwargs: As `retrieve`, and `ids`: documents to account for.
+
+        Raises:
+            StorageError: The store is another package's, and cannot tell.
+        """
+        return self.as_retriever(search_type=search_type).explain(
+            query, k=k, filter=filter, **kwargs
+        )
+
+    async def aexplain(
+        self,
+        query: str,
+        k: int = DEFAULT_K,
+        *,
+        search_type: str | None = None,
+        filter: FilterLike = None,
+        **kwargs: Any,
+    ) -> Explanation:
+        """As `explain`, awaiting the embedder."""
+        return await self.as_retriever(search_type=search_type).aexplain(
+            query, k=k, filter=filter, **kwargs
+        )
 
     def as_retriever(
         self,
@@ -149,18 +153,27 @@ class RagPipeline(Ingester):
         k: int = DEFAULT_K,
         filter: FilterLike = None,
         search_type: str | None = None,
-        **unknown: Any,
-    ) -> PipelineRetriever:
+        **kwargs: Any,
+    ) -> RagRetriever:
         """What `retrieve` finds, as a LangChain retriever.
 
         Args:
             k: How many documents.
             filter: Bound; one given to `invoke` narrows it.
             search_type: As `retrieve`.
-            **unknown: None is read; any raises `TypeError`.
+            **kwargs: As `retrieve`; what no search reads raises `TypeError`.
         """
-        refuse_unknown("as_retriever", unknown, _RETRIEVER_KEYWORDS)
-        return PipelineRetriever(pipeline=self, k=k, filter=filter, search_type=search_type)
+        refuse_unknown(
+            "as_retriever",
+            {key: None for key in kwargs if key not in SEARCH_KEYWORDS},
+            ("k", "filter", "search_type", *SEARCH_KEYWORDS[2:]),
+        )
+        kind = default_search(self.store) if search_type is None else search_type
+        check_search(self.store, kind)
+        bound = kwargs if filter is None else {**kwargs, "filter": filter}
+        return RagRetriever(
+            vectorstore=self.store, search_type=kind, search_kwargs=bound, k=k, related=True
+        )
 
     def as_chain(
         self,
@@ -199,65 +212,6 @@ class RagPipeline(Ingester):
         return answering(self.as_retriever(k=k, filter=filter), llm, prompt)
 
 
-class PipelineRetriever(BaseRetriever):
-    """What `RagPipeline.as_retriever()` returns.
-
-    Attributes:
-        pipeline: What is asked.
-        k: How many documents; `invoke(query, k=...)` wins.
-        filter: Which documents; one given to `invoke` narrows it.
-        search_type: As `RagPipeline.retrieve`; one given to `invoke` wins.
-    """
-
-    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
-
-    pipeline: Any
-    k: int = DEFAULT_K
-    filter: Any = None
-    search_type: str | None = None
-
-    def _keywords(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        unknown = {key: None for key in given if key not in _RETRIEVER_KEYWORDS}
-        refuse_unknown("invoke", unknown, _RETRIEVER_KEYWORDS)
-        filter = _narrowed(self.pipeline.store, self.filter, given.get("filter"))
-        own = {"k": self.k, "search_type": self.search_type}
-        return {**own, **given, "filter": filter}
-
-    @override
-    def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
-    ) -> list[Document]:
-        found = self.pipeline.retrieve(query, **self._keywords(kwargs))
-        return [document for document, _ in found]
-
-    @override
-    async def _aget_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,
-        **kwargs: Any,
-    ) -> list[Document]:
-        found = await self.pipeline.aretrieve(query, **self._keywords(kwargs))
-        return [document for document, _ in found]
-
-
-def _narrowed(store: VectorStore, bound: Any, given: Any) -> Any:
-    if bound is None or given is None:
-        return bound if given is None else given
-    if isinstance(store, (BackendVectorStore, InMemoryVectorStore)):
-        return both(to_filter(bound), to_filter(given))
-    return foreign.narrowed(store, bound, given)
-
-
-def _function(filter: FilterLike) -> dict[str, Any]:
-    """The filter of `InMemoryVectorStore`, which takes functions alone, as a keyword."""
-    if filter is None:
-        return {}
-    where = to_filter(filter)
-    return {"filter": lambda d: where.matches(str(d.id), d.page_content, d.metadata)}
-
-
 def _check_same(embedding: Embeddings | str, store: VectorStore) -> None:
     known = store.embeddings
     if known is not embedding and known != embedding:
@@ -265,46 +219,3 @@ def _check_same(embedding: Embeddings | str, store: VectorStore) -> None:
             f"the store embeds with {known!r}, the pipeline was given {embedding!r}; "
             "pass embedding=None to use the store's"
         )
-
-
-def _wanted(query: str) -> bool:
-    if not isinstance(query, str):
-        raise InvalidInputError(f"a query is a string, got {type(query).__name__}")
-    return bool(query.strip())
-
-
-def _own_searches(
-    store: BackendVectorStore, search_type: str | None
-) -> tuple[Callable[..., Scored], Callable[..., Awaitable[Scored]]]:
-    """The search of a kind, sync and async."""
-    searches = {
-        "hybrid": (store.hybrid_search_with_score, store.ahybrid_search_with_score),
-        "similarity": (
-            store.similarity_search_with_score,
-            store.asimilarity_search_with_score,
-        ),
-        "text": (store.text_search_with_score, store.atext_search_with_score),
-    }
-    if search_type is None:
-        search_type = "text" if store.embeddings is None else "hybrid"
-    if search_type not in searches:
-        raise InvalidInputError(
-            f"search_type is one of {', '.join(searches)}, got {search_type!r}"
-        )
-    return searches[search_type]
-
-
-def _check_others(search_type: str | None) -> None:
-    if search_type not in (None, _OTHERS_SEARCH):
-        raise InvalidInputError(
-            f"a store of another package has search_type={_OTHERS_SEARCH!r} alone, got "
-            f"{search_type!r}"
-        )
-
-
-def _alike(found: Scored) -> Scored:
-    return [(document, score) for document, score in found if score > LEAST_SIMILARITY]
-
-
-def _relevant(found: list[tuple[Document, float]]) -> list[tuple[Document, float]]:
-    return [(document, relevance(score)) for document, score in found]

@@ -8,16 +8,50 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Final
 
-from langchain_ragstore.config import DEFAULT_HYBRID_CANDIDATES, DEFAULT_RRF_K
-from langchain_ragstore.documents import to_count
+from langchain_ragstore.config import (
+    DEFAULT_FETCH_K,
+    DEFAULT_HYBRID_CANDIDATES,
+    DEFAULT_K,
+    DEFAULT_LAMBDA_MULT,
+    DEFAULT_RRF_K,
+    GROUP_CANDIDATES,
+    MAX_WINDOW,
+)
+from langchain_ragstore.documents import FilterLike, to_count, to_filter
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import Filter
+from langchain_ragstore.keywords import refuse_unknown
+from langchain_ragstore.retrieval.cut import Threshold, Top
+from langchain_ragstore.retrieval.diversify import Diversify
 from langchain_ragstore.retrieval.fuse import SIGNALS
-from langchain_ragstore.retrieval.hybrid import Fusion
+from langchain_ragstore.retrieval.group import Group
+from langchain_ragstore.retrieval.hybrid import Fusion, ReciprocalRank, Weighted
+from langchain_ragstore.retrieval.neighbours import Neighbours
+from langchain_ragstore.retrieval.plan import Plan
+from langchain_ragstore.retrieval.question import Stage
+from langchain_ragstore.retrieval.sources import Dense, Lexical, Source
 
-SEARCH_KEYWORDS: Final = ("k", "filter", "score_threshold", "with_scores")
-MMR_KEYWORDS: Final = ("k", "fetch_k", "lambda_mult", "filter", "score_threshold")
-FUSION_KEYWORDS: Final = ("fusion", "weights", "rrf_k", "fetch_k")
+COMMON: Final = (
+    *("k", "filter", "score_threshold", "with_scores"),
+    *("window", "group_by", "per_group"),
+)
+"""Keywords of every search."""
+
+_MMR: Final = (*COMMON, "fetch_k", "lambda_mult")
+_HYBRID: Final = (*COMMON, "fusion", "weights", "rrf_k", "fetch_k", "lambda_mult")
+
+KINDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "similarity": ("similarity_search", COMMON),
+    "similarity_score_threshold": ("similarity_search", COMMON),
+    "mmr": ("max_marginal_relevance_search", _MMR),
+    "text": ("text_search", COMMON),
+    "hybrid": ("hybrid_search", _HYBRID),
+}
+"""Of each `search_type`, the method that does it and its keywords."""
+
+SEARCH_KEYWORDS: Final = tuple(dict.fromkeys([*_MMR, *_HYBRID]))
+"""The keywords of all searches."""
+
 FUSIONS: Final = ("weighted", "rrf")
 
 
@@ -26,33 +60,144 @@ class Search:
     """One search.
 
     Attributes:
-        k: How many.
+        plan: How it is done.
         where: Of which records.
-        threshold: How relevant at least; None for any.
         marked: Whether results carry their scores in the metadata.
     """
 
-    k: int
+    plan: Plan
     where: Filter
-    threshold: float | None
     marked: bool = False
 
+    @property
+    def embeds(self) -> bool:
+        """Whether the query is embedded."""
+        return any(isinstance(source, Dense) for source in self.plan.sources)
 
-def to_threshold(value: Any) -> float | None:
-    """A `score_threshold`.
+
+def known_kind(search_type: str) -> str:
+    """A `search_type`.
 
     Raises:
-        InvalidInputError: It is no number.
+        InvalidInputError: There is no such search.
     """
+    if search_type not in KINDS:
+        raise InvalidInputError(
+            f"search_type is one of {', '.join(KINDS)}, got {search_type!r}"
+        )
+    return search_type
+
+
+def to_search(search_type: str, keywords: Mapping[str, Any]) -> Search:
+    """A search from the keywords of a call.
+
+    Args:
+        search_type: One of `KINDS`.
+        keywords: Those of that search; absent ones have their defaults.
+
+    Raises:
+        InvalidInputError: A value that is none.
+        FilterError: The filter does not parse.
+        TypeError: A keyword that this search does not read.
+    """
+    function, known = KINDS[known_kind(search_type)]
+    refuse_unknown(function, {key: None for key in keywords if key not in known}, known)
+    k = to_count("k", keywords.get("k", DEFAULT_K))
+    stages = [*_threshold(keywords), *_group(keywords, k)]
+    sources: tuple[Source, ...]
+    fuse = None
+    if search_type == "hybrid":
+        depth = _fetch_k(keywords, k, DEFAULT_HYBRID_CANDIDATES)
+        sources, fuse = (Dense(depth), Lexical(depth)), to_fusion(keywords)
+        balance = keywords.get("lambda_mult")
+        stages.append(Top(k) if balance is None else _diversify(k, balance))
+    elif search_type == "mmr":
+        sources = (Dense(_fetch_k(keywords, k, DEFAULT_FETCH_K)),)
+        stages.append(_diversify(k, keywords.get("lambda_mult", DEFAULT_LAMBDA_MULT)))
+    else:
+        grouped = any(isinstance(stage, Group) for stage in stages)
+        depth = GROUP_CANDIDATES * k if grouped else k
+        sources = (Lexical(depth) if search_type == "text" else Dense(depth),)
+        stages += [Top(k)] if grouped else []
+    plan = Plan(sources, fuse, (*stages, *_neighbours(keywords)))
+    where = to_filter(_filter(keywords))
+    return Search(plan, where, marked=bool(keywords.get("with_scores", False)))
+
+
+def _filter(keywords: Mapping[str, Any]) -> FilterLike:
+    filter: FilterLike = keywords.get("filter")
+    return filter
+
+
+def _fetch_k(keywords: Mapping[str, Any], k: int, default: int) -> int:
+    """Candidates: at least as many as are wanted, and none if none are."""
+    wanted = to_count("fetch_k", keywords.get("fetch_k", default))
+    return max(k, wanted) if k > 0 else 0
+
+
+def _threshold(keywords: Mapping[str, Any]) -> list[Stage]:
+    value = keywords.get("score_threshold")
     if value is None:
-        return None
+        return []
     if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
         raise InvalidInputError(f"score_threshold must be a number, got {value!r}")
-    return float(value)
+    return [Threshold(float(value))]
+
+
+def _group(keywords: Mapping[str, Any], k: int) -> list[Stage]:
+    key, per_group = keywords.get("group_by"), keywords.get("per_group")
+    if key is None:
+        if per_group is not None:
+            raise InvalidInputError(
+                f"per_group={per_group!r} needs group_by, a metadata key whose values "
+                "make the groups"
+            )
+        return []
+    path = (key,) if isinstance(key, str) else key
+    strings = isinstance(path, tuple) and all(isinstance(part, str) for part in path)
+    if not strings or not path or key == "":
+        raise InvalidInputError(
+            f"group_by is a metadata key, or a tuple of keys for a nested one, got {key!r}"
+        )
+    if isinstance(key, str) and key.startswith("$"):
+        raise InvalidInputError(
+            f"group_by takes metadata keys, got {key!r}; a key that begins with $ is "
+            f"written as a tuple: ({key!r},)"
+        )
+    number = 1 if per_group is None else _whole("per_group", per_group)
+    if number < 1:
+        raise InvalidInputError(f"per_group must be at least 1, got {per_group!r}")
+    return [Group(path, number, wants=k)]
+
+
+def _neighbours(keywords: Mapping[str, Any]) -> list[Stage]:
+    window = keywords.get("window")
+    if window is None:
+        return []
+    number = _whole("window", window)
+    if not 0 <= number <= MAX_WINDOW:
+        raise InvalidInputError(
+            f"window is a number of chunks from 0 to {MAX_WINDOW}, got {window!r}; get("
+            "filter={'source_id': ...}, order_by='chunk_index') reads a whole source"
+        )
+    return [Neighbours(number)] if number else []
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool):
+        raise InvalidInputError(f"{name} must be an integer, got {value!r} (bool)")
+    return to_count(name, value)
+
+
+def _diversify(k: int, lambda_mult: Any) -> Stage:
+    number = isinstance(lambda_mult, Real) and not isinstance(lambda_mult, bool)
+    if not number or not 0 <= lambda_mult <= 1:
+        raise InvalidInputError(f"lambda_mult must be in [0, 1], got {lambda_mult!r}")
+    return Diversify(k, float(lambda_mult))
 
 
 def to_fusion(keywords: Mapping[str, Any]) -> Fusion:
-    """The keywords `fusion`, `weights`, `rrf_k` and `fetch_k` of a hybrid search.
+    """The keywords `fusion`, `weights` and `rrf_k` of a hybrid search.
 
     Raises:
         InvalidInputError: One of them is none.
@@ -60,12 +205,10 @@ def to_fusion(keywords: Mapping[str, Any]) -> Fusion:
     method = keywords.get("fusion", "weighted")
     if method not in FUSIONS:
         raise InvalidInputError(f"fusion is one of {', '.join(FUSIONS)}, got {method!r}")
-    weights = keywords.get("weights")
-    if weights is not None:
-        weights = _weights(weights)
+    given = keywords.get("weights")
+    weights = {} if given is None else _weights(given)
     rrf_k = _at_least_0("rrf_k", keywords.get("rrf_k", DEFAULT_RRF_K))
-    depth = to_count("fetch_k", keywords.get("fetch_k", DEFAULT_HYBRID_CANDIDATES))
-    return Fusion(method, weights, rrf_k, depth)
+    return ReciprocalRank(rrf_k, **weights) if method == "rrf" else Weighted(**weights)
 
 
 def _at_least_0(name: str, value: Any) -> float:

@@ -4,273 +4,34 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Self
 
-import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import run_in_executor
 from typing_extensions import override
 
-from langchain_ragstore.config import (
-    DEFAULT_COLLECTION,
-    DEFAULT_FETCH_K,
-    DEFAULT_K,
-    DEFAULT_LAMBDA_MULT,
-    DEFAULT_NAMESPACE,
-)
+from langchain_ragstore.config import DEFAULT_COLLECTION, DEFAULT_NAMESPACE
 from langchain_ragstore.document_writer import ADD_KEYWORDS, to_parts
-from langchain_ragstore.documents import FilterLike, IndexText, to_count, to_document
+from langchain_ragstore.documents import IndexText
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.indexing import SQLiteRecordManager
 from langchain_ragstore.keywords import refuse_unknown
-from langchain_ragstore.model import Hit, Vector
-from langchain_ragstore.retrieval.diversify import maximal_marginal_relevance
-from langchain_ragstore.retrievers import StoreRetriever
-from langchain_ragstore.search_request import MMR_KEYWORDS, Search
+from langchain_ragstore.retrievers import RagRetriever
+from langchain_ragstore.similarity_search import SimilaritySearch
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.storage.sqlite.connection import MEMORY
 from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.text.analyzer import TextAnalyzer
-from langchain_ragstore.text_search import TextSearch, marked
-from langchain_ragstore.vectors.arrays import unit_vector
-
-SEARCH_TYPES: Final = ("similarity", "similarity_score_threshold", "mmr", "text", "hybrid")
 
 
-class BackendVectorStore(TextSearch):
+class BackendVectorStore(SimilaritySearch):
     """LangChain's vector store over any `Backend`; see `SQLiteVectorStore`."""
 
-    # --- searching -------------------------------------------------------------
-
     @override
-    def search(self, query: str, search_type: str, **kwargs: Any) -> list[Document]:
-        """Documents by a named kind of search, with that search's keywords.
-
-        Args:
-            query: What to look for.
-            search_type: `"similarity"`, `"similarity_score_threshold"`, `"mmr"`,
-                `"text"` (words alone) or `"hybrid"` (words and meaning).
-            **kwargs: Of `similarity_search`, `max_marginal_relevance_search`,
-                `text_search` or `hybrid_search`.
-
-        Raises:
-            InvalidInputError: There is no such search.
-        """
-        if search_type == "text":
-            return self.text_search(query, **kwargs)
-        if search_type == "hybrid":
-            return self.hybrid_search(query, **kwargs)
-        return super().search(query, _known(search_type), **kwargs)
-
-    @override
-    async def asearch(self, query: str, search_type: str, **kwargs: Any) -> list[Document]:
-        """As `search`, awaiting the embedder."""
-        if search_type == "text":
-            return await self.atext_search(query, **kwargs)
-        if search_type == "hybrid":
-            return await self.ahybrid_search(query, **kwargs)
-        return await super().asearch(query, _known(search_type), **kwargs)
-
-    @override
-    def similarity_search(
-        self, query: str, k: int = DEFAULT_K, filter: FilterLike = None, **kwargs: Any
-    ) -> list[Document]:
-        """The `k` documents most similar to a text.
-
-        Args:
-            query: Embedded as a query.
-            k: How many; none for 0 or less.
-            filter: A dictionary (`{"lang": "ja", "page": {"$gte": 3}}`), a function of a
-                document, or None. If n documents match, min(k, n) come back.
-            **kwargs: `score_threshold` (the least relevance: cosine, at least 0),
-                `with_scores` (whether results carry `relevance_score` and `ragstore`).
-
-        Returns:
-            The most similar first; equal ones by id.
-        """
-        return _documents(self.similarity_search_with_score(query, k, filter, **kwargs))
-
-    @override
-    async def asimilarity_search(
-        self, query: str, k: int = DEFAULT_K, filter: FilterLike = None, **kwargs: Any
-    ) -> list[Document]:
-        """As `similarity_search`, awaiting the embedder."""
-        return _documents(
-            await self.asimilarity_search_with_score(query, k, filter, **kwargs)
-        )
-
-    @override
-    def similarity_search_with_score(
-        self,
-        query: str,
-        k: int = DEFAULT_K,
-        filter: FilterLike = None,
-        **kwargs: Any,
-    ) -> list[tuple[Document, float]]:
-        """As `similarity_search`, each document with its cosine in [-1, 1]."""
-        search = self._search("similarity_search", k, filter, kwargs)
-        return self._scored(self._embedder.embed_query(query), search)
-
-    @override
-    async def asimilarity_search_with_score(
-        self,
-        query: str,
-        k: int = DEFAULT_K,
-        filter: FilterLike = None,
-        **kwargs: Any,
-    ) -> list[tuple[Document, float]]:
-        """As `similarity_search_with_score`, awaiting the embedder."""
-        search = self._search("similarity_search", k, filter, kwargs)
-        vector = await self._embedder.aembed_query(query)
-        return await run_in_executor(None, self._scored, vector, search)
-
-    @override
-    def similarity_search_by_vector(
-        self,
-        embedding: Sequence[float],
-        k: int = DEFAULT_K,
-        filter: FilterLike = None,
-        **kwargs: Any,
-    ) -> list[Document]:
-        """As `similarity_search`, for a query that is already embedded."""
-        return _documents(
-            self.similarity_search_with_score_by_vector(embedding, k, filter, **kwargs)
-        )
-
-    def similarity_search_with_score_by_vector(
-        self,
-        embedding: Sequence[float],
-        k: int = DEFAULT_K,
-        filter: FilterLike = None,
-        **kwargs: Any,
-    ) -> list[tuple[Document, float]]:
-        """As `similarity_search_with_score`, for a query that is already embedded."""
-        return self._scored(embedding, self._search("similarity_search", k, filter, kwargs))
-
-    async def asimilarity_search_with_score_by_vector(
-        self,
-        embedding: Sequence[float],
-        k: int = DEFAULT_K,
-        filter: FilterLike = None,
-        **kwargs: Any,
-    ) -> list[tuple[Document, float]]:
-        """As `similarity_search_with_score_by_vector`, off the event loop."""
-        search = self._search("similarity_search", k, filter, kwargs)
-        return await run_in_executor(None, self._scored, embedding, search)
-
-    def _scored(
-        self, embedding: Sequence[float], search: Search
-    ) -> list[tuple[Document, float]]:
-        hits = self._nearest(unit_vector(embedding), search)
-        return [
-            (marked(hit) if search.marked else to_document(hit.record), hit.score)
-            for hit in hits
-        ]
-
-    def _nearest(
-        self, vector: Vector, search: Search, *, vectors: bool = False
-    ) -> list[Hit]:
-        if not vector.any():
-            return []  # a zero vector is similar to nothing
-        hits = self._backend.dense(
-            self.collection_name, vector, search.k, where=search.where, vectors=vectors
-        )
-        if search.threshold is None:
-            return hits
-        return [hit for hit in hits if relevance(hit.score) >= search.threshold]
-
-    @override
-    def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        return relevance
-
-    @override
-    def max_marginal_relevance_search(
-        self,
-        query: str,
-        k: int = DEFAULT_K,
-        fetch_k: int = DEFAULT_FETCH_K,
-        lambda_mult: float = DEFAULT_LAMBDA_MULT,
-        filter: FilterLike = None,
-        **kwargs: Any,
-    ) -> list[Document]:
-        """`k` documents that are similar to a text but not all to each other.
-
-        Args:
-            query: Embedded as a query.
-            k: How many.
-            fetch_k: Candidates to choose from; at least `k` are taken.
-            lambda_mult: 1 for relevance alone, 0 for diversity alone.
-            filter: As in `similarity_search`.
-            **kwargs: `score_threshold`, as in `similarity_search`.
-
-        Returns:
-            In the order of choice.
-        """
-        search = self._mmr(k, fetch_k, lambda_mult, filter, kwargs)
-        return self._diverse(self._embedder.embed_query(query), k, lambda_mult, search)
-
-    @override
-    async def amax_marginal_relevance_search(
-        self,
-        query: str,
-        k: int = DEFAULT_K,
-        fetch_k: int = DEFAULT_FETCH_K,
-        lambda_mult: float = DEFAULT_LAMBDA_MULT,
-        filter: FilterLike = None,
-        **kwargs: Any,
-    ) -> list[Document]:
-        """As `max_marginal_relevance_search`, awaiting the embedder."""
-        search = self._mmr(k, fetch_k, lambda_mult, filter, kwargs)
-        vector = await self._embedder.aembed_query(query)
-        return await run_in_executor(None, self._diverse, vector, k, lambda_mult, search)
-
-    @override
-    def max_marginal_relevance_search_by_vector(
-        self,
-        embedding: Sequence[float],
-        k: int = DEFAULT_K,
-        fetch_k: int = DEFAULT_FETCH_K,
-        lambda_mult: float = DEFAULT_LAMBDA_MULT,
-        filter: FilterLike = None,
-        **kwargs: Any,
-    ) -> list[Document]:
-        """As `max_marginal_relevance_search`, for a query that is already embedded."""
-        search = self._mmr(k, fetch_k, lambda_mult, filter, kwargs)
-        return self._diverse(embedding, k, lambda_mult, search)
-
-    def _mmr(
-        self,
-        k: int,
-        fetch_k: int,
-        lambda_mult: float,
-        filter: FilterLike,
-        keywords: Mapping[str, Any],
-    ) -> Search:
-        """The search for the candidates, checked as `_search` does."""
-        unknown = {key: None for key in keywords if key not in MMR_KEYWORDS}
-        refuse_unknown("max_marginal_relevance_search", unknown, MMR_KEYWORDS)
-        if not 0 <= lambda_mult <= 1:
-            raise InvalidInputError(f"lambda_mult must be in [0, 1], got {lambda_mult!r}")
-        number = to_count("k", k)
-        candidates = max(number, to_count("fetch_k", fetch_k)) if number > 0 else 0
-        return self._search("max_marginal_relevance_search", candidates, filter, keywords)
-
-    def _diverse(
-        self, embedding: Sequence[float], k: int, lambda_mult: float, search: Search
-    ) -> list[Document]:
-        vector = unit_vector(embedding)
-        hits = self._nearest(vector, search, vectors=True)
-        found = [hit.record.vector for hit in hits if hit.record.vector is not None]
-        if not found:
-            return []
-        chosen = maximal_marginal_relevance(vector, np.stack(found), k, lambda_mult)
-        return [to_document(hits[place].record) for place in chosen]
-
-    @override
-    def as_retriever(self, **kwargs: Any) -> StoreRetriever:
+    def as_retriever(self, **kwargs: Any) -> RagRetriever:
         """A retriever over this store.
 
         Args:
@@ -287,24 +48,8 @@ class BackendVectorStore(TextSearch):
         unknown = {key: None for key in kwargs if key not in known}
         refuse_unknown("as_retriever", unknown, (*known, "search_kwargs={'filter': ...}"))
         tags = [*(kwargs.pop("tags", None) or []), *self._get_retriever_tags()]
-        return StoreRetriever(vectorstore=self, tags=tags, **kwargs)
-
-
-def _known(search_type: str) -> str:
-    if search_type not in SEARCH_TYPES:
-        raise InvalidInputError(
-            f"search_type is one of {', '.join(SEARCH_TYPES)}, got {search_type!r}"
-        )
-    return search_type
-
-
-def relevance(cosine: float) -> float:
-    """A cosine as LangChain's relevance in [0, 1]: opposite counts as unrelated."""
-    return min(1.0, max(0.0, cosine))
-
-
-def _documents(scored: Iterable[tuple[Document, float]]) -> list[Document]:
-    return [document for document, _ in scored]
+        given = {"search_type": "similarity"} | kwargs
+        return RagRetriever(vectorstore=self, tags=tags, **given)
 
 
 class SQLiteVectorStore(BackendVectorStore):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final
 
 CODED: Final = (
@@ -80,3 +81,36 @@ def attribute(text: str) -> str:
 def to_terminal(text: str) -> str:
     r"""Text for a terminal: what it would obey or cannot encode, as \x1b or \u202e."""
     return _CODED.sub(lambda m: m[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes.
+
+    Two for a wide character, none for a mark that combines or only shapes its neighbours.
+
+    Example:
+        >>> columns("tea"), columns("緑茶"), columns("e\u0301")
+        (3, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def fitted(text: str, width: int) -> str:
+    """Text in exactly so many columns: cut with … or filled up with blanks."""
+    if columns(text) > width:
+        kept, room = [], width - 1
+        for character in text:
+            room -= _columns(character)
+            if room < 0:
+                break
+            kept.append(character)
+        text = "".join(kept) + "…"
+    return text + " " * (width - columns(text))

@@ -1,110 +1,131 @@
-"""Candidates from a dense and a lexical search, fused into one ranking."""
+"""Fusions as values: what `retrieval.fuse` needs is read here."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from langchain_ragstore.config import (
-    DEFAULT_FUSION_WEIGHTS,
-    DEFAULT_HYBRID_CANDIDATES,
-    DEFAULT_RRF_K,
-)
-from langchain_ragstore.filters import EVERYTHING, Filter
-from langchain_ragstore.model import Hit, Terms, Vector
+from langchain_ragstore.config import DEFAULT_FUSION_WEIGHTS, DEFAULT_RRF_K
+from langchain_ragstore.model import Hit, Vector
 from langchain_ragstore.retrieval import fuse
-from langchain_ragstore.storage.base import Backend
+from langchain_ragstore.retrieval.question import Question, Shelf
 from langchain_ragstore.vectors.arrays import cosines
 
 
-@dataclass(frozen=True)
-class Fusion:
-    """How two rankings become one.
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """The weighted mean of both scores of each candidate; see `fuse.weighted`.
 
     Attributes:
-        method: `"weighted"`, or `"rrf"` for reciprocal rank fusion.
-        weights: Of the legs `"dense"` and `"text"`; for `"rrf"`, None is equal ones.
-        rrf_k: Constant of `"rrf"`.
-        candidates: Hits that each leg contributes, at least as many as are asked for.
+        dense: Weight of the cosine's part.
+        text: Weight of BM25's part.
     """
 
-    method: Literal["weighted", "rrf"] = "weighted"
-    weights: Mapping[str, float] | None = field(default=None)
-    rrf_k: float = DEFAULT_RRF_K
-    candidates: int = DEFAULT_HYBRID_CANDIDATES
+    dense: float = DEFAULT_FUSION_WEIGHTS["dense"]
+    text: float = DEFAULT_FUSION_WEIGHTS["text"]
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """By leg."""
+        return {"dense": self.dense, "text": self.text}
+
+    def __call__(self, lists: fuse.Legs, question: Question, shelf: Shelf) -> list[Hit]:
+        """Every candidate, ranked; the score that only one leg knows is looked up."""
+        lists = dict(lists)
+        lacking = fuse.missing(lists)
+        # One call even if no score lacks: it also tells what scores the query can reach.
+        ids = lacking.get("text", ())
+        lexical = shelf.lexical_scores(question.terms, ids)
+        if not lexical.reachable:
+            lists["text"] = None
+        filled = {"text": dict.fromkeys(ids, 0.0) | dict(lexical.scores)}
+        mean_cosine = None
+        if question.vector is not None and lists["dense"] is not None:
+            mean = shelf.mean()
+            mean_cosine = 0.0
+            if mean is not None:
+                mean_cosine = float(cosines(mean[None], question.vector)[0])
+            ids = lacking.get("dense", ())
+            # What has no vector, or was just deleted, is as far away as can be.
+            filled["dense"] = dict.fromkeys(ids, -1.0) | _cosines(
+                shelf, question.vector, ids
+            )
+        return fuse.weighted(
+            lists,
+            top_bm25=lexical.reachable or None,
+            mean_cosine=mean_cosine,
+            filled={
+                leg: scores for leg, scores in filled.items() if lists[leg] is not None
+            },
+            weights=self.weights,
+        )
+
+    def beyond(self, open_lists: fuse.Legs, hits: Collection[Hit]) -> float:
+        """The highest score that a record which is no candidate can have.
+
+        Args:
+            open_lists: Of the legs whose lists go on further down.
+            hits: The candidates.
+        """
+        signals = {hit.record.id: hit.signals for hit in hits}
+        asked = {leg for known in signals.values() for leg in legs(known)}
+        last = {leg: found[-1].record.id for leg, found in open_lists.items() if found}
+        parts = {leg: signals[id][f"{leg}_part"] for leg, id in last.items()}
+        shares = shares_of(self.weights, asked)
+        return sum(share * parts.get(leg, 0.0) for leg, share in shares.items())
 
 
-def hybrid(
-    backend: Backend,
-    collection: str,
-    vector: Vector | None,
-    terms: Terms,
-    k: int,
-    *,
-    fusion: Fusion,
-    where: Filter = EVERYTHING,
-) -> list[Hit]:
-    """The `k` best of two searches, both scores known of every candidate.
+@dataclass(frozen=True, slots=True)
+class ReciprocalRank:
+    """Reciprocal rank fusion; see `fuse.rrf`.
 
-    Args:
-        backend: Where to search.
-        collection: What to search.
-        vector: Unit length; None, or all zeros, for a query that no vector stands for.
-        terms: What the query is in full text; none if it has no word.
-        k: How many.
-        fusion: How.
-        where: Which records, before either leg ranks.
-
-    Returns:
-        Ranked; `signals` as `retrieval.fuse` describes them.
+    Attributes:
+        k: The larger, the less the first ranks stand out.
+        dense: Weight of the ranking by cosine.
+        text: Weight of the ranking by BM25.
     """
-    if k < 1:
-        return []
-    depth = max(k, fusion.candidates)
-    asked = vector is not None and vector.any()
-    dense = (
-        backend.dense(collection, vector, depth, where=where)
-        if vector is not None and asked
-        else None
-    )
-    text = (
-        backend.lexical(collection, terms, depth, where=where)
-        if terms.body or terms.title
-        else None
-    )
-    lists: dict[str, list[Hit] | None] = {"dense": dense, "text": text}
-    if fusion.method == "rrf":
-        return fuse.rrf(lists, weights=fusion.weights, k=fusion.rrf_k)[:k]
-    weights = DEFAULT_FUSION_WEIGHTS if fusion.weights is None else fusion.weights
-    lacking = fuse.missing(lists)
-    # One call even if no score lacks: it also tells what scores the query can reach.
-    lexical = backend.lexical_scores(collection, terms, lacking.get("text", ()))
-    if not lexical.reachable:
-        lists["text"] = None
-    filled = {"text": dict.fromkeys(lacking.get("text", ()), 0.0) | dict(lexical.scores)}
-    mean_cosine = None
-    if vector is not None and dense is not None:
-        mean = backend.mean(collection)
-        mean_cosine = 0.0 if mean is None else float(cosines(mean[None], vector)[0])
-        filled["dense"] = _cosines(backend, collection, vector, lacking.get("dense", ()))
-        for id in lacking.get("dense", ()):  # it has no vector, or was just deleted
-            filled["dense"].setdefault(id, -1.0)
-    return fuse.weighted(
-        lists,
-        top_bm25=lexical.reachable or None,
-        mean_cosine=mean_cosine,
-        filled={leg: scores for leg, scores in filled.items() if lists[leg] is not None},
-        weights=weights,
-    )[:k]
+
+    k: float = DEFAULT_RRF_K
+    dense: float = 1.0
+    text: float = 1.0
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """By leg."""
+        return {"dense": self.dense, "text": self.text}
+
+    def __call__(self, lists: fuse.Legs, question: Question, shelf: Shelf) -> list[Hit]:
+        """Every candidate, ranked."""
+        return fuse.rrf(lists, weights=self.weights, k=self.k)
+
+    def beyond(self, open_lists: fuse.Legs, hits: Collection[Hit]) -> float:
+        """Not bounded: a candidate gains when a list that lacked it goes further down."""
+        return math.inf
 
 
-def _cosines(
-    backend: Backend, collection: str, vector: Vector, ids: Collection[str]
-) -> dict[str, float]:
-    records = backend.get(collection, sorted(ids), vectors=True) if ids else []
+Fusion: TypeAlias = Weighted | ReciprocalRank
+
+
+def legs(signals: Mapping[str, float]) -> list[str]:
+    """The legs that have a part in a fused score."""
+    return [leg for leg in fuse.SIGNALS if f"{leg}_part" in signals]
+
+
+def shares_of(weights: Mapping[str, float], asked: Collection[str]) -> dict[str, float]:
+    """What each leg that was asked counts, in all 1."""
+    largest = max((weights[leg] for leg in asked), default=0.0)
+    # As in `fuse`: no sum overflows, and where all weigh nothing they weigh the same.
+    relative = {leg: weights[leg] / largest if largest else 1.0 for leg in asked}
+    total = sum(relative.values())
+    return {leg: share / total for leg, share in relative.items()}
+
+
+def _cosines(shelf: Shelf, vector: Vector, ids: Collection[str]) -> dict[str, float]:
+    records = shelf.get(sorted(ids), vectors=True) if ids else []
     found = {r.id: r.vector for r in records if r.vector is not None}
     if not found:
         return {}

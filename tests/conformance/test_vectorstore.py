@@ -1,14 +1,13 @@
 """LangChain's own suites, as they are."""
 
 import pytest
+from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_tests.integration_tests import (
     RetrieversIntegrationTests,
     VectorStoreIntegrationTests,
 )
 
-from langchain_ragstore import HashingEmbeddings, RagPipeline, SQLiteVectorStore
-from langchain_ragstore.pipeline import PipelineRetriever
-from langchain_ragstore.retrievers import StoreRetriever
+from langchain_ragstore import HashingEmbeddings, RagRetriever, SQLiteVectorStore
 
 
 class TestInMemory(VectorStoreIntegrationTests):
@@ -42,10 +41,10 @@ def filled() -> SQLiteVectorStore:
     return store
 
 
-class TestStoreRetriever(RetrieversIntegrationTests):
+class TestRetriever(RetrieversIntegrationTests):
     @property
     def retriever_constructor(self):
-        return StoreRetriever
+        return RagRetriever
 
     @property
     def retriever_constructor_params(self):
@@ -56,21 +55,28 @@ class TestStoreRetriever(RetrieversIntegrationTests):
         return "tide"
 
 
-class TestMmrRetriever(TestStoreRetriever):
+class TestMmrRetriever(TestRetriever):
     @property
     def retriever_constructor_params(self):
         return {"vectorstore": filled(), "search_type": "mmr"}
 
 
-class TestPipelineRetriever(RetrieversIntegrationTests):
-    @property
-    def retriever_constructor(self):
-        return PipelineRetriever
-
+class TestPipelineRetriever(TestRetriever):
     @property
     def retriever_constructor_params(self):
-        return {"pipeline": RagPipeline(store=filled())}
+        return {"vectorstore": filled(), "related": True}
 
+
+class TestWindowedRetriever(TestRetriever):
     @property
-    def retriever_query_example(self):
-        return "tide"
+    def retriever_constructor_params(self):
+        keywords = {"window": 1, "group_by": "source"}
+        return {"vectorstore": filled(), "search_kwargs": keywords}
+
+
+class TestForeignRetriever(TestRetriever):
+    @property
+    def retriever_constructor_params(self):
+        store = InMemoryVectorStore(HashingEmbeddings(64))
+        store.add_texts([f"tide number {n}" for n in range(5)])
+        return {"vectorstore": store}

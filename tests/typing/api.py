@@ -11,11 +11,14 @@ from langchain_core.vectorstores import VectorStore
 
 from langchain_ragstore import (
     CJKRecursiveTextSplitter,
+    Explanation,
     HashingEmbeddings,
     IngestReport,
     MockEmbeddings,
     PathReport,
+    Plan,
     RagPipeline,
+    RagRetriever,
     SQLiteByteStore,
     SQLiteRecordManager,
     SQLiteVectorStore,
@@ -58,7 +61,10 @@ view: SQLiteVectorStore = ours.scoped({"user": "ann"})
 deleted: bool = view.delete(filter={"n": 1})
 changed: int = view.update_metadata("a", patch={"n": 2}, remove=["m"])
 
-retriever = ours.as_retriever(search_type="mmr", search_kwargs={"k": 3})
+retriever: RagRetriever = ours.as_retriever(search_type="mmr", search_kwargs={"k": 3})
+why: Explanation = retriever.explain("q", ids=["a"], window=1)
+plan: Plan = ours.explain("q", search_type="hybrid", k=2).plan
+reason: str = why.absent[0].reason
 documents: list[Document] = retriever.invoke("q")
 splitter = CJKRecursiveTextSplitter(200, 30)
 chunks: list[Document] = splitter.split_documents(documents)

@@ -1,0 +1,77 @@
+"""What a search did, step by step, if somebody wants to know."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from langchain_ragstore.model import Hit
+
+Found = TypeVar("Found", bound=list[Hit] | None)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One part of a plan, as it ran.
+
+    Attributes:
+        part: The source, fusion or stage; a source with the depth that it came to.
+        taken: How many hits came in; None for a source.
+        hits: What came out; None for a source that there was nothing to ask with.
+        seconds: How long it took.
+    """
+
+    part: object
+    taken: int | None
+    hits: tuple[Hit, ...] | None
+    seconds: float
+
+    @property
+    def given(self) -> int:
+        """How many hits came out."""
+        return len(self.hits or ())
+
+
+class Trace:
+    """Collects the steps of one run; those of its last round, if it went deeper.
+
+    Attributes:
+        steps: In the order in which they ran.
+        rounds: How often candidates were fetched.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.rounds = 0
+
+    def begin(self) -> None:
+        """A round begins."""
+        self.steps.clear()
+        self.rounds += 1
+
+    def step(
+        self, part: object, taken: Sequence[Sequence[Hit] | None], run: Callable[[], Found]
+    ) -> Found:
+        """Run a part and note what came of it."""
+        started = time.perf_counter()
+        found = run()
+        seconds = time.perf_counter() - started
+        number = sum(len(hits or ()) for hits in taken) if taken else None
+        hits = None if found is None else tuple(found)
+        self.steps.append(Step(part, number, hits, seconds))
+        return found
+
+
+class Untraced(Trace):
+    """Notes nothing."""
+
+    def begin(self) -> None:
+        """See `Trace`."""
+
+    def step(
+        self, part: object, taken: Sequence[Sequence[Hit] | None], run: Callable[[], Found]
+    ) -> Found:
+        """See `Trace`."""
+        return run()
