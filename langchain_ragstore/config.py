@@ -105,6 +105,12 @@ are written to the file when the first of them is that old. After an error none 
 REINDEX_ATTEMPTS: Final = 5
 """Times that a change of metadata starts anew because others changed the same records."""
 
+REEMBED_PAGE: Final = 1_000
+"""Texts that are read at once to be embedded anew."""
+
+REEMBED_ROUNDS: Final = 20
+"""Times that documents which changed meanwhile are embedded anew, too."""
+
 CONTENT_ID_LENGTH: Final = 32
 """Hexadecimal digits of a content id: 128 bits, where a collision among 10^12
 documents has a probability below 10^-14 (birthday bound n²/2^129)."""

@@ -144,6 +144,19 @@ class Embedder:
             vectors.update(new)
             self._unstored.add(new, self._fingerprint)
 
+    @property
+    def checks(self) -> bool:
+        """Whether models are compared."""
+        return self._check
+
+    def beside(self, model: Embeddings | str, collection: str) -> Embedder:
+        """Another model for another collection of the same file."""
+        return Embedder(model, self._backend, collection, check=self._check)
+
+    def become(self, other: Embedder) -> None:
+        """Take over another one's model, whose vectors the collection has now."""
+        self.model, self._fingerprint = other.model, other.fingerprint
+
     def stored(self, digests: Iterable[bytes | None]) -> None:
         """Tell that texts have records now."""
         self._unstored.stored(digests)

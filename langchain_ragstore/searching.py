@@ -9,12 +9,12 @@ from langchain_core.documents import Document
 from langchain_core.runnables import run_in_executor
 from typing_extensions import override
 
-from langchain_ragstore.document_store import DocumentStore
 from langchain_ragstore.documents import to_document, to_ids
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import both
 from langchain_ragstore.model import Hit, Terms, Vector
 from langchain_ragstore.notebook.explanation import Explanation
+from langchain_ragstore.reembedding import Reembedding
 from langchain_ragstore.retrieval.explain import explained
 from langchain_ragstore.retrieval.plan import run
 from langchain_ragstore.retrieval.question import Question, Shelf
@@ -26,7 +26,7 @@ Scored = list[tuple[Document, float]]
 """Documents with their scores, as LangChain's `…_with_score` methods give them."""
 
 
-class Searcher(DocumentStore):
+class Searcher(Reembedding):
     """A store that is searched by plans; the named searches are mixed in above it."""
 
     # --- by the name of a search -----------------------------------------------------

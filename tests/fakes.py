@@ -48,6 +48,36 @@ class Counting(Embeddings):
         return self.model.embed_query(text)
 
 
+class Turned(Counting):
+    """Another model of the same dimension: the axes are in another order."""
+
+    def __init__(self, dim=64, name="turned"):
+        super().__init__(dim)
+        self.model_name = name
+
+    def _documents(self, name, texts):
+        return [vector[::-1] for vector in super()._documents(name, texts)]
+
+    def embed_query(self, text):
+        return super().embed_query(text)[::-1]
+
+    async def aembed_query(self, text):
+        return (await super().aembed_query(text))[::-1]
+
+
+class Breaking(Counting):
+    """Fails in its n-th call."""
+
+    def __init__(self, call):
+        super().__init__()
+        self.call = call
+
+    def _documents(self, name, texts):
+        if len(self.calls) + 1 == self.call:
+            raise ConnectionError("the service is down")
+        return super()._documents(name, texts)
+
+
 class Table(Embeddings):
     """Vectors from a dictionary."""
 

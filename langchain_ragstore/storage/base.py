@@ -202,6 +202,24 @@ class Backend(Protocol):
             EmbeddingMismatchError: Another model than that of the records' vectors.
         """
 
+    def adopt(
+        self, collection: str, staged: str, digest_of: Callable[[Record], bytes]
+    ) -> list[str]:
+        """Take the vectors that another collection keeps, and its model, for one's own.
+
+        All at once: searches see the vectors of one model. If a record's are not there
+        yet, nothing changes.
+
+        Args:
+            collection: Whose records get other vectors.
+            staged: A collection without records, whose vectors `keep` kept. It is
+                forgotten then.
+            digest_of: The digest of what is to be embedded for a record.
+
+        Returns:
+            Ids of the records whose digests `staged` has no vector of; none at the end.
+        """
+
     def count(self, collection: str, *, where: Filter = EVERYTHING) -> int:
         """How many records match."""
 
@@ -261,7 +279,7 @@ def check_model(
     here, there = len(stored.probe), len(given.probe)
     way_out = (
         "use the embedding that the collection was made with, another collection_name, or "
-        "clear() it"
+        "reembed(), which embeds its documents anew"
     )
     if here != there:
         raise DimensionMismatchError(

@@ -19,17 +19,16 @@ from langchain_ragstore.model import (
     Record,
     Terms,
     Vector,
-    alike,
     ranked,
 )
 from langchain_ragstore.storage.base import (
     changed_meanwhile,
     check_analyzer,
     check_dimension,
-    check_model,
     outside_guard,
     patched,
 )
+from langchain_ragstore.storage.memory_models import Models
 from langchain_ragstore.storage.memory_text import scored
 from langchain_ragstore.storage.ordering import ordered
 from langchain_ragstore.vectors.arrays import cosines
@@ -46,8 +45,7 @@ class MemoryBackend:
         self._clock = clock
         self._lock = threading.RLock()
         self._records: dict[str, dict[str, Record]] = {}
-        self._models: dict[str, Fingerprint | None] = {}
-        self._kept: dict[str, dict[bytes, Vector]] = {}
+        self._models = Models()
 
     def upsert(
         self,
@@ -93,8 +91,7 @@ class MemoryBackend:
                     encoded=None,
                 )
             self._agree_on_vectors(collection, rest, records, model)
-            for record in records:
-                self._kept.get(collection, {}).pop(record.digest or b"", None)
+            self._models.settle(collection, (record.digest for record in records))
             self._records[collection] = new
 
     def _agree_on_vectors(
@@ -109,18 +106,7 @@ class MemoryBackend:
         for vector in given:
             check_dimension(collection, len((stay or given)[0]), len(vector))
         if given:
-            self._agree_on_model(collection, model, empty=not stay)
-
-    def _agree_on_model(
-        self, collection: str, model: Fingerprint | None, *, empty: bool
-    ) -> None:
-        stored = self._models.get(collection)
-        if not empty:
-            check_model(collection, stored, model)
-            self._models[collection] = stored or model
-        elif not alike(stored, model):
-            self._kept.pop(collection, None)
-            self._models[collection] = model
+            self._models.agree(collection, model, empty=not stay)
 
     def patch(
         self,
@@ -154,7 +140,7 @@ class MemoryBackend:
             for record in found:
                 del self._records[collection][record.id]
             if ids is None and where == EVERYTHING:
-                self._kept.pop(collection, None)
+                self._models.forget(collection)
             return len(found)
 
     def get(
@@ -282,17 +268,14 @@ class MemoryBackend:
     def fingerprint(self, collection: str) -> Fingerprint | None:
         """See `Backend.fingerprint`."""
         with self._lock:
-            known = self._vectors(collection)
-            return self._models.get(collection) if known else None
+            return self._models.noted(collection) if self._vectors(collection) else None
 
     def known(
         self, collection: str, digests: Collection[bytes], model: Fingerprint | None
     ) -> dict[bytes, Vector]:
         """See `Backend.known`."""
         with self._lock:
-            found: dict[bytes, Vector] = {}
-            if alike(self._models.get(collection), model):
-                found |= self._kept.get(collection, {})
+            found = self._models.kept(collection, model)
             for record in self._chosen(collection, None, EVERYTHING):
                 if record.vector is not None and record.digest is not None:
                     found[record.digest] = record.vector
@@ -310,12 +293,27 @@ class MemoryBackend:
             for vector in vectors.values():
                 if stored:
                     check_dimension(collection, len(stored[0]), len(vector))
-            self._agree_on_model(collection, model, empty=not stored)
-            kept = self._kept.setdefault(collection, {})
-            lengths = {len(vector) for vector in vectors.values()}
-            if any(len(vector) not in lengths for vector in kept.values()):
-                kept.clear()
-            kept.update({digest: vector.copy() for digest, vector in vectors.items()})
+            self._models.agree(collection, model, empty=not stored)
+            self._models.keep(collection, vectors)
+
+    def adopt(
+        self, collection: str, staged: str, digest_of: Callable[[Record], bytes]
+    ) -> list[str]:
+        """See `Backend.adopt`."""
+        with self._lock:
+            present = self._chosen(collection, None, EVERYTHING)
+            digests = {r.id: digest_of(_copy(r, vectors=False)) for r in present}
+            made = self._models.kept(staged, self._models.noted(staged))
+            lacking = [id for id, digest in digests.items() if digest not in made]
+            if not lacking:
+                self._models.move(staged, collection if present else None)
+                records = [
+                    replace(r, vector=made[digests[r.id]].copy(), digest=digests[r.id])
+                    for r in present
+                ]
+                if records:
+                    self._records[collection] = {r.id: r for r in records}
+            return lacking
 
     def _vectors(self, collection: str) -> list[Vector]:
         present = self._chosen(collection, None, EVERYTHING)
@@ -339,8 +337,7 @@ class MemoryBackend:
         """See `Backend.close`."""
         with self._lock:
             self._records = {}
-            self._models = {}
-            self._kept = {}
+            self._models = Models()
 
     def _chosen(
         self, collection: str, ids: Collection[str] | None, where: Filter

@@ -38,6 +38,7 @@ LAYERS = {
     "document_reader": 5,
     "document_store": 5,
     "document_writer": 5,
+    "reembedding": 5,
     "unstored": 5,
     "indexing": 5,
     "stores": 5,
@@ -198,6 +199,10 @@ ALLOWED = {
         *("notebook.explanation", "retrievers", "search_request", "vectorstores"),
     },
     "progress": {"errors"},
+    "reembedding": {
+        *("config", "document_store", "documents", "embedder", "errors", "filters"),
+        "model",
+    },
     "retrieval": set(),
     "retrieval.cut": {"model", "retrieval.question"},
     "retrieval.diversify": {"model", "retrieval.question"},
@@ -232,7 +237,7 @@ ALLOWED = {
         *(f"retrieval.{name}" for name in ("neighbours", "plan", "question", "sources")),
     },
     "searching": {
-        *("document_store", "documents", "errors", "filters", "model"),
+        *("reembedding", "documents", "errors", "filters", "model"),
         *("notebook.explanation", "search_request", "vectors.arrays"),
         *(f"retrieval.{name}" for name in ("explain", "plan", "question", "sources")),
     },
@@ -243,8 +248,10 @@ ALLOWED = {
     "storage.base": {"errors", "filters", "model"},
     "storage.memory": {
         *("filters", "metadata", "model", "storage.base"),
-        *("storage.memory_text", "storage.ordering", "vectors.arrays"),
+        *("storage.memory_models", "storage.memory_text", "storage.ordering"),
+        "vectors.arrays",
     },
+    "storage.memory_models": {"model", "storage.base"},
     "storage.memory_text": {"config", "lexical.bm25", "model"},
     "storage.ordering": {"errors", "filters", "model"},
     SQLITE: set(),
@@ -253,7 +260,7 @@ ALLOWED = {
         *("storage.ordering", "vectors.arrays"),
         *(f"{SQLITE}.{name}" for name in ("connection", "lexicon", "models", "resident")),
         *(f"{SQLITE}.{name}" for name in ("schema", "segments", "statements", "steps")),
-        *(f"{SQLITE}.reindexing", f"{SQLITE}.where"),
+        *(f"{SQLITE}.{name}" for name in ("reindexing", "remodelling", "where")),
     },
     f"{SQLITE}.blobs": {
         f"{SQLITE}.{name}" for name in ("connection", "lease", "statements")
@@ -271,6 +278,11 @@ ALLOWED = {
     f"{SQLITE}.reindexing": {
         *("errors", "lexical.postings", "model", "storage.base"),
         *(f"{SQLITE}.{name}" for name in ("connection", "resident", "segments")),
+        *(f"{SQLITE}.{name}" for name in ("statements", "steps")),
+    },
+    f"{SQLITE}.remodelling": {
+        "model",
+        *(f"{SQLITE}.{name}" for name in ("connection", "models", "resident")),
         *(f"{SQLITE}.{name}" for name in ("statements", "steps")),
     },
     f"{SQLITE}.resident": {"errors", "model", f"{SQLITE}.statements"},

@@ -143,6 +143,11 @@ class Engines(RuleBasedStateMachine):
         given = {digest: unit(vector[:length]) for digest, vector in kept.items()}
         self.both(which, lambda engine: engine.keep(name, given, model))
 
+    @rule(which=writers, name=collections, other=collections, digest=digests.filter(bool))
+    def adopt(self, which, name, other, digest):
+        if name != other and not self.oracle.count(other):
+            self.both(which, lambda engine: engine.adopt(name, other, lambda _: digest))
+
     @rule(which=writers, name=collections, chosen=st.lists(ids, max_size=3), filter=filters)
     def delete(self, which, name, chosen, filter):
         where = parse(filter)

@@ -88,6 +88,8 @@ WRITES = {
     "keep of another model": lambda b: b.keep(
         "kept", {b"2": AXES[2]}, Fingerprint("n", AXES[1])
     ),
+    "adopt": lambda b: b.adopt("c", "kept", lambda r: b"3" if r.id > "r2" else b"1"),
+    "adopt for nothing": lambda b: b.adopt("never", "kept", lambda _: b"1"),
     "clear what is kept": lambda b: b.delete("kept", ids=None, where=EVERYTHING),
     "patch": lambda b: b.patch(
         "c", ids=None, where=parse({"n": {"$lt": 3}}), changes={"p": 1}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from fakes import Clock, Counting, Table
+from fakes import Breaking, Clock, Counting, Table, Turned
 from langchain_ragstore import (
     CJKRecursiveTextSplitter,
     HashingEmbeddings,
@@ -25,36 +25,6 @@ from langchain_ragstore.errors import (
 from langchain_ragstore.model import Fingerprint, alike
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.unstored import Unstored
-
-
-class Turned(Counting):
-    """Another model of the same dimension: the axes are in another order."""
-
-    def __init__(self, dim=64, name="turned"):
-        super().__init__(dim)
-        self.model_name = name
-
-    def _documents(self, name, texts):
-        return [vector[::-1] for vector in super()._documents(name, texts)]
-
-    def embed_query(self, text):
-        return super().embed_query(text)[::-1]
-
-    async def aembed_query(self, text):
-        return (await super().aembed_query(text))[::-1]
-
-
-class Failing(Counting):
-    """Fails in its n-th call."""
-
-    def __init__(self, call):
-        super().__init__()
-        self.call = call
-
-    def _documents(self, name, texts):
-        if len(self.calls) + 1 == self.call:
-            raise ConnectionError("the service is down")
-        return super()._documents(name, texts)
 
 
 @pytest.fixture
@@ -267,7 +237,7 @@ async def test_a_vector_given_by_hand_is_no_models_work(add):
 
 async def test_what_a_failed_run_embedded_is_not_lost(path, add):
     texts = [f"text {n}" for n in range(20)]
-    with SQLiteVectorStore(Failing(8), path) as store:  # the probe, then seven batches
+    with SQLiteVectorStore(Breaking(8), path) as store:  # the probe, then seven batches
         with pytest.raises(ConnectionError):
             await add(store, texts, batch_size=2)
         assert (len(store), store.stats()["kept_vectors"]) == (0, 12)
@@ -298,7 +268,7 @@ async def test_what_a_refused_write_embedded_is_not_lost(path, monkeypatch):
 
 async def test_kept_vectors_of_another_model_are_not_used(path, add):
     with (
-        SQLiteVectorStore(Failing(3), path) as store,
+        SQLiteVectorStore(Breaking(3), path) as store,
         pytest.raises(ConnectionError),
     ):
         store.add_texts(["a", "b"], batch_size=1)
@@ -311,7 +281,7 @@ async def test_kept_vectors_of_another_model_are_not_used(path, add):
 
 
 def test_clearing_forgets_kept_vectors(path):
-    with SQLiteVectorStore(Failing(3), path) as store:
+    with SQLiteVectorStore(Breaking(3), path) as store:
         with pytest.raises(ConnectionError):
             store.add_texts(["a", "b"], batch_size=1)
         assert store.stats()["kept_vectors"] == 1
@@ -333,7 +303,7 @@ async def test_a_failed_ingestion_of_one_source_goes_on(path, asynchronous):
             return pipeline.ingest(documents, batch_size=10)
 
     with pytest.raises(ConnectionError):
-        await ingest(Failing(4))
+        await ingest(Breaking(4))
     model = Counting()
     report = await ingest(model)
     assert report.added == 40

@@ -32,6 +32,7 @@ from langchain_ragstore.storage.sqlite import (
     lexicon,
     models,
     reindexing,
+    remodelling,
     segments,
     steps,
 )
@@ -468,20 +469,15 @@ class SQLiteBackend:
             steps.forget(connection, state, steps.expired(connection, state, self._clock()))
             models.keep(connection, state, collection, vectors, model)
 
+    def adopt(
+        self, collection: str, staged: str, digest_of: Callable[[Record], bytes]
+    ) -> list[str]:
+        """See `Backend.adopt`."""
+        return remodelling.adopt(self._database, collection, staged, self._clock, digest_of)
+
     def compact_text(self, collection: str) -> None:
         """Merge the text index into one segment, in many short transactions."""
-        begin, more = True, True
-        while more:
-            with self._database.write() as connection:
-                state = steps.state(connection, collection)
-                if state is None:
-                    return
-                known = segments.entries(connection, state.collection)
-                idle = all(entry.complete for entry in known)
-                more = segments.compact_step(connection, state.collection, begin=begin)
-                begin = begin and not idle
-                if more:
-                    connection.execute(sql.NEXT_GENERATION, (state.collection,)).fetchone()
+        reindexing.compact(self._database, collection)
 
     def count(self, collection: str, *, where: Filter = EVERYTHING) -> int:
         """See `Backend.count`."""

@@ -44,16 +44,17 @@ def agree(
     if empty:
         if not alike(stored, model):
             connection.execute(sql.DROP_ALL_KEPT, (collection,))
-            _note(connection, collection, model)
+            note(connection, collection, model)
         return
     check_model(name, stored, model)
     if stored is None and model is not None:
-        _note(connection, collection, model)
+        note(connection, collection, model)
 
 
-def _note(
+def note(
     connection: sqlite3.Connection, collection: int, model: Fingerprint | None
 ) -> None:
+    """Note the model of a collection, by key; None for one that is not known."""
     name, probe = (
         (None, None) if model is None else (bound(model.name), model.probe.tobytes())
     )

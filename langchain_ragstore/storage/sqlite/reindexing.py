@@ -63,6 +63,22 @@ def reindex(
         return _put(connection, state, collection, now(), pages, terms_of)
 
 
+def compact(database: Database, collection: str) -> None:
+    """Merge the text index into one segment, in many short transactions."""
+    begin, more = True, True
+    while more:
+        with database.write() as connection:
+            state = steps.state(connection, collection)
+            if state is None:
+                return
+            known = segments.entries(connection, state.collection)
+            idle = all(entry.complete for entry in known)
+            more = segments.compact_step(connection, state.collection, begin=begin)
+            begin = begin and not idle
+            if more:
+                connection.execute(sql.NEXT_GENERATION, (state.collection,)).fetchone()
+
+
 def _pages(database: Database, state: State, terms_of: TermsOf) -> Iterator[_Page]:
     last = -1
     while True:
@@ -128,14 +144,7 @@ def _put(
     for maker in makers:
         check_analyzer(collection, makers[0], maker)
         connection.execute(sql.SET_ANALYZER, (bound(maker), state.collection))
-    _outdate_copies(connection, state)
+    steps.outdate_copies(connection, state)
     segments.drop_dead(connection, state.collection)
     segments.maintain(connection, state.collection, blocks)
     return sum(stamp is not None for stamp in stamps.values())
-
-
-def _outdate_copies(connection: sqlite3.Connection, state: State) -> None:
-    """Let every copy in memory be read anew: no record changed, but all of the index."""
-    (generation,) = connection.execute(sql.NEXT_GENERATION, (state.collection,)).fetchone()
-    connection.execute(sql.DROP_TOMBSTONES, (state.collection, generation))
-    connection.execute(sql.SET_FLOOR, (generation, state.collection))

@@ -78,6 +78,13 @@ INSERT OR REPLACE INTO ragstore_kept_vector (collection, digest, data) VALUES (?
 """
 DROP_KEPT: Final = "DELETE FROM ragstore_kept_vector WHERE collection = ? AND digest = ?"
 DROP_ALL_KEPT: Final = "DELETE FROM ragstore_kept_vector WHERE collection = ?"
+KEPT_DIGESTS: Final = "SELECT digest FROM ragstore_kept_vector WHERE collection = ?"
+TAKE_KEPT: Final = """
+INSERT OR REPLACE INTO ragstore_vector (record, data)
+SELECT ?, data FROM ragstore_kept_vector WHERE collection = ? AND digest = ?
+"""
+SET_DIGEST: Final = "UPDATE ragstore_record SET digest = ? WHERE key = ?"
+DROP_COLLECTION: Final = "DELETE FROM ragstore_collection WHERE key = ?"
 COUNT_KEPT: Final = "SELECT count(*) FROM ragstore_kept_vector WHERE collection = ?"
 
 # --- writing records -----------------------------------------------------------------

@@ -165,6 +165,13 @@ def forget(connection: sqlite3.Connection, state: State, keys: Sequence[int]) ->
         connection.execute(sql.SET_FLOOR, (oldest[0], state.collection))
 
 
+def outdate_copies(connection: sqlite3.Connection, state: State) -> None:
+    """Let every copy in memory be read anew: no record changed, but all that finds it."""
+    (generation,) = connection.execute(sql.NEXT_GENERATION, (state.collection,)).fetchone()
+    connection.execute(sql.DROP_TOMBSTONES, (state.collection, generation))
+    connection.execute(sql.SET_FLOOR, (generation, state.collection))
+
+
 def expired(connection: sqlite3.Connection, state: State, now: float) -> list[int]:
     """Keys of the records whose time has passed."""
     rows = connection.execute(sql.EXPIRED, (state.collection, now)).fetchall()
