@@ -131,8 +131,7 @@ class Embedder:
         size = _batch_size(batch_size)
         if not texts:
             return
-        if self._check:
-            yield from self._introduction(self._noted())
+        yield from self._before_use()
         vectors.update(self._backend.known(self._collection, texts, self._fingerprint))
         unknown = [digest for digest in texts if digest not in vectors]
         for start in range(0, len(unknown), size):
@@ -148,6 +147,30 @@ class Embedder:
     def checks(self) -> bool:
         """Whether models are compared."""
         return self._check
+
+    def introduce(self) -> Fingerprint | None:
+        """Learn what the model is known by, if models are compared."""
+        calls = self._before_use()
+        probe = next(calls, None)
+        if probe is not None and self.model is not None:
+            with _explained(probe):
+                answer = self.model.embed_documents(probe)
+            _sent(calls, answer)
+        return self._fingerprint
+
+    async def aintroduce(self) -> Fingerprint | None:
+        """As `introduce`, awaiting the model."""
+        calls = self._before_use()
+        probe = await run_in_executor(None, next, calls, None)
+        if probe is not None and self.model is not None:
+            with _explained(probe):
+                answer = await self.model.aembed_documents(probe)
+            await run_in_executor(None, _sent, calls, answer)
+        return self._fingerprint
+
+    def _before_use(self) -> Calls:
+        if self._check:
+            yield from self._introduction(self._noted())
 
     def beside(self, model: Embeddings | str, collection: str) -> Embedder:
         """Another model for another collection of the same file."""

@@ -56,6 +56,7 @@ class Reembedding(DocumentStore):
             ```
         """
         staging = self._staging(new)
+        self._backend.keep(self._staged, {}, staging.introduce())
         for lacking in self._rounds():
             for ids in lacking:
                 texts = self._texts(ids)
@@ -68,6 +69,8 @@ class Reembedding(DocumentStore):
     ) -> int:
         """As `reembed`, awaiting the model."""
         staging = await run_in_executor(None, self._staging, new)
+        model = await staging.aintroduce()
+        await run_in_executor(None, self._backend.keep, self._staged, {}, model)
         rounds = self._rounds()
         while lacking := await run_in_executor(None, next, rounds, None):
             for ids in lacking:

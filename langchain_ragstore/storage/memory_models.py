@@ -48,7 +48,7 @@ class Models:
         """Keep vectors; those of another length go."""
         kept = self._kept.setdefault(collection, {})
         lengths = {len(vector) for vector in vectors.values()}
-        if any(len(vector) not in lengths for vector in kept.values()):
+        if lengths and any(len(vector) not in lengths for vector in kept.values()):
             kept.clear()
         kept.update({digest: vector.copy() for digest, vector in vectors.items()})
 

@@ -151,6 +151,14 @@ def test_adopting(backend, clock):
         backend.upsert("c", [record("e", X)])
 
 
+def test_keeping_nothing_for_another_model_forgets(backend):
+    backend.keep("staged", {b"1": X}, OTHER)
+    backend.keep("staged", {}, OTHER)
+    assert list(known(backend, "staged", OTHER)) == [b"1"]
+    backend.keep("staged", {}, ONE)
+    assert known(backend, "staged", OTHER) == known(backend, "staged", ONE) == {}
+
+
 def test_adopting_for_nothing(backend):
     backend.keep("staged", {b"1": X}, OTHER)
     assert backend.adopt("c", "staged", by_id) == []

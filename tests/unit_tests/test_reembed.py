@@ -106,6 +106,29 @@ async def test_another_model_takes_nothing_of_a_failed_one(path, reembed):
         assert best(store, "a cup") == ("cup", 1)
 
 
+async def test_another_model_takes_nothing_of_one_that_was_all_but_done(
+    path, reembed, monkeypatch
+):
+    """Stopped after the last vector, before they were put in place."""
+    with SQLiteVectorStore(Counting(), path) as store:
+        adopt, calls = store._backend.adopt, []
+
+        def stopped(*arguments):
+            calls.append(arguments)
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+            return adopt(*arguments)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(store._backend, "adopt", stopped)
+            with pytest.raises(KeyboardInterrupt):
+                await reembed(store, Counting())
+        new = Turned()
+        await reembed(store, new)
+        assert len(new.texts) == 3
+        assert best(store, "a cup") == ("cup", 1)
+
+
 @pytest.mark.parametrize("keywords", [{}, {"check_model": False}])
 async def test_without_a_probe(tmp_path, reembed, keywords):
     path = tmp_path / "kb.db" if keywords else ":memory:"
