@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -50,9 +50,9 @@ class Weighted:
             if mean is not None:
                 mean_cosine = float(cosines(mean[None], question.vector)[0])
             ids = lacking.get("dense", ())
-            # What has no vector, or was just deleted, is as far away as can be.
+            # What has no vector is as far away as can be.
             filled["dense"] = dict.fromkeys(ids, -1.0) | _cosines(
-                shelf, question.vector, ids
+                lists["text"] or (), question.vector, ids
             )
         return fuse.weighted(
             lists,
@@ -124,9 +124,14 @@ def shares_of(weights: Mapping[str, float], asked: Collection[str]) -> dict[str,
     return {leg: share / total for leg, share in relative.items()}
 
 
-def _cosines(shelf: Shelf, vector: Vector, ids: Collection[str]) -> dict[str, float]:
-    records = shelf.get(sorted(ids), vectors=True) if ids else []
-    found = {r.id: r.vector for r in records if r.vector is not None}
+def _cosines(hits: Sequence[Hit], vector: Vector, ids: Collection[str]) -> dict[str, float]:
+    """Cosines of hits, from the vectors that they carry."""
+    wanted = set(ids)
+    found = {
+        hit.record.id: hit.record.vector
+        for hit in hits
+        if hit.record.vector is not None and hit.record.id in wanted
+    }
     if not found:
         return {}
     scores = cosines(np.stack(list(found.values())), vector)

@@ -58,12 +58,15 @@ class Lexical:
             alone: Whether nothing is fused with it. Then the score is BM25 divided by
                 the most that any record could reach, so that it means the same for
                 every query; a fusion needs BM25 itself.
-            vectors: Whether the hits carry their vectors.
+            vectors: Whether the hits carry their vectors. Those of a fusion do, since
+                their cosines are looked up.
         """
         terms = question.terms
         if not terms.body and not terms.title:
             return None
-        found = shelf.lexical(terms, self.depth, question.where, vectors=vectors)
+        found = shelf.lexical(
+            terms, self.depth, question.where, vectors=vectors or not alone
+        )
         if not alone or not found:
             return found
         top = shelf.lexical_scores(terms, ()).reachable
