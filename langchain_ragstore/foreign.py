@@ -9,8 +9,9 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
+from langchain_ragstore.documents import chunk_id
 from langchain_ragstore.errors import StorageError
-from langchain_ragstore.ingestion import IngestReport, chunk_id
+from langchain_ragstore.ingestion import IngestReport
 
 
 def replace_source(

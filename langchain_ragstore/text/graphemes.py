@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 _NEAR: Final = 64
@@ -53,6 +54,24 @@ def ceiling(text: str, place: int, lowest: int, highest: int) -> int:
                 return border
         place, step = end, 2 * step
     return highest
+
+
+def borders(text: str, places: Sequence[int], lowest: int = 0) -> Iterator[int]:
+    """Those of some positions that are cluster borders, in the order of `places`.
+
+    The text is read once for all of them: of a run of joined white space, to name one,
+    each position is a break of some class, and none is a border.
+    """
+    known: Collection[int] | None = None
+    for place in places:
+        if place <= lowest or _is_plain(text, place):
+            yield place
+            continue
+        if known is None:
+            first, last = min(places[0], places[-1]), max(places[0], places[-1])
+            known = frozenset(_borders(text, _base(text, first, lowest), last))
+        if place in known:
+            yield place
 
 
 def is_border(text: str, place: int, lowest: int = 0) -> bool:
