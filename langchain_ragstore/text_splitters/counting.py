@@ -96,11 +96,11 @@ def huggingface_counter(tokenizer: Any) -> Callable[[str], int]:
         tokenizer: One of `transformers`, slow or fast, or of `tokenizers`.
 
     Raises:
-        InvalidInputError: It has neither `tokenize` nor `encode`.
+        InvalidInputError: It has neither `tokenize` nor `encode`, or is a model's name.
     """
     if callable(getattr(tokenizer, "tokenize", None)):
         return partial(_count_tokenized, tokenizer=tokenizer)
-    if callable(getattr(tokenizer, "encode", None)):
+    if callable(getattr(tokenizer, "encode", None)) and not isinstance(tokenizer, str):
         return partial(_count_encoded, tokenizer=tokenizer)
     raise InvalidInputError(
         "tokenizer has tokenize(text), as those of transformers have, or encode(text), as "
