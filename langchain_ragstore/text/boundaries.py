@@ -125,7 +125,7 @@ class Scanned:
         return [place for place in map(self.side, found) if start < place <= end]
 
     def _sound(self, places: Sequence[int], border: int) -> int | None:
-        """The first that is a cluster border; a mark that is joined to more ends nothing."""
+        """The first that is a cluster border: a mark that is joined ends nothing."""
         return next(graphemes.borders(self.text, places, border), None)
 
     def last(self, start: int, end: int) -> int | None:

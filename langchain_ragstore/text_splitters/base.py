@@ -7,7 +7,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
 
 from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
@@ -53,14 +53,19 @@ def default_overlap(chunk_size: int, *, in_tokens: bool) -> int:
     return min(DEFAULT_CHUNK_OVERLAP, chunk_size // 5)
 
 
-class Options(TypedDict, total=False):
+class Presentation(TypedDict, total=False):
+    """What is shown of chunks; see `CJKRecursiveTextSplitter`."""
+
+    add_start_index: bool
+    strip_whitespace: bool
+
+
+class Options(Presentation, total=False):
     """What all splitters take; see `CJKRecursiveTextSplitter`."""
 
     separators: Sequence[str] | None
     keep_separator: bool | Literal["start", "end"]
     is_separator_regex: bool
-    add_start_index: bool
-    strip_whitespace: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +103,8 @@ class SpanTextSplitter(TextSplitter):
         separators: Sequence[str] | None = None,
         keep_separator: bool | Literal["start", "end"] = "end",
         is_separator_regex: bool = False,
-        add_start_index: bool = True,
-        strip_whitespace: bool = True,
         length_function: Callable[[str], int] = len,
+        **presentation: Unpack[Presentation],
     ) -> None:
         chunk_size = to_count("chunk_size", chunk_size)
         chunk_overlap = to_count("chunk_overlap", chunk_overlap)
@@ -114,13 +118,13 @@ class SpanTextSplitter(TextSplitter):
                 f"keep_separator={keep_separator!r} would lose the separators; use 'end' "
                 "or 'start'"
             )
+        presentation.setdefault("add_start_index", True)
         super().__init__(
             chunk_size=chunk_size,
             chunk_overlap=chunk_overlap,
             length_function=length_function,
             keep_separator=keep_separator,
-            add_start_index=add_start_index,
-            strip_whitespace=strip_whitespace,
+            **presentation,
         )
         self._classes = _classes(
             separators, end=keep_separator == "end", patterns=is_separator_regex

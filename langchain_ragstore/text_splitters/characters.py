@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, Unpack
 
 from typing_extensions import override
 
@@ -11,6 +11,7 @@ from langchain_ragstore.config import DEFAULT_CHUNK_SIZE, DEFAULT_ENCODING
 from langchain_ragstore.documents import to_count
 from langchain_ragstore.text.spans import spans
 from langchain_ragstore.text_splitters.base import (
+    Presentation,
     SpanTextSplitter,
     check_tokens,
     default_overlap,
@@ -45,9 +46,9 @@ class CJKRecursiveTextSplitter(SpanTextSplitter):
             read by all that are needed, from its beginning to its end.
         keep_separator: Where one of `separators` goes: to the `"end"` of the chunk
             before it, or to the `"start"` (as True) of the one after it.
-        add_start_index: Whether chunks carry `start_index`.
-        strip_whitespace: Whether white space at the ends of chunks is dropped.
         length_function: Another measure of a chunk's size than `len`.
+        **presentation: `add_start_index`, whether chunks carry `start_index`, and
+            `strip_whitespace`, whether white space at their ends is dropped; both are on.
 
     Raises:
         InvalidInputError: Sizes that contradict each other, or `keep_separator=False`,
@@ -73,9 +74,8 @@ class CJKRecursiveTextSplitter(SpanTextSplitter):
         separators: Sequence[str] | None = None,
         keep_separator: bool | Literal["start", "end"] = "end",
         is_separator_regex: bool = False,
-        add_start_index: bool = True,
-        strip_whitespace: bool = True,
         length_function: Callable[[str], int] = len,
+        **presentation: Unpack[Presentation],
     ) -> None:
         chunk_size = to_count("chunk_size", chunk_size)
         if chunk_overlap is None:
@@ -88,9 +88,8 @@ class CJKRecursiveTextSplitter(SpanTextSplitter):
             separators=separators,
             keep_separator=keep_separator,
             is_separator_regex=is_separator_regex,
-            add_start_index=add_start_index,
-            strip_whitespace=strip_whitespace,
             length_function=length_function,
+            **presentation,
         )
         self.separators = list(SEPARATORS if separators is None else separators)
 
