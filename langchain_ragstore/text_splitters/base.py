@@ -6,8 +6,7 @@ import copy
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Unpack
 
 from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
@@ -68,8 +67,7 @@ class Options(Presentation, total=False):
     is_separator_regex: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A chunk as positions in its source.
 
     Attributes:
