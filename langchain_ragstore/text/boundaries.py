@@ -126,6 +126,8 @@ class Scanned:
 
     def _sound(self, places: Sequence[int], border: int) -> int | None:
         """The first that is a cluster border: a mark that is joined ends nothing."""
+        if not places or graphemes.is_plain(self.text, places[0]):  # most often
+            return places[0] if places else None
         return next(graphemes.borders(self.text, places, border), None)
 
     def last(self, start: int, end: int) -> int | None:

@@ -32,7 +32,7 @@ def floor(text: str, place: int, lowest: int) -> int:
     Returns:
         A border from `lowest` to `place`.
     """
-    if place <= lowest or _is_plain(text, place):
+    if place <= lowest or is_plain(text, place):
         return place
     return max(lowest, *_borders(text, _base(text, place, lowest), place))
 
@@ -44,7 +44,7 @@ def ceiling(text: str, place: int, lowest: int, highest: int) -> int:
         A border from `place` to `highest`; `highest` if there is none before it.
     """
     highest = min(highest, len(text))
-    if place <= lowest or _is_plain(text, place):
+    if place <= lowest or is_plain(text, place):
         return place
     base, step = _base(text, place, lowest), _NEAR
     while place < highest:
@@ -64,7 +64,7 @@ def borders(text: str, places: Sequence[int], lowest: int = 0) -> Iterator[int]:
     """
     known: Collection[int] | None = None
     for place in places:
-        if place <= lowest or _is_plain(text, place):
+        if place <= lowest or is_plain(text, place):
             yield place
             continue
         if known is None:
@@ -79,7 +79,7 @@ def is_border(text: str, place: int, lowest: int = 0) -> bool:
     return floor(text, place, lowest) == place
 
 
-def _is_plain(text: str, place: int) -> bool:
+def is_plain(text: str, place: int) -> bool:
     """Whether a position is a border because nothing beside it can join."""
     return place >= len(text) or _JOINABLE.search(text, place - 1, place + 1) is None
 
