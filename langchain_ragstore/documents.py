@@ -72,6 +72,11 @@ def make_document(
     )
 
 
+def chunk_id(source_id: str, index: int) -> str:
+    """The id of a chunk; past 9999 it grows a digit."""
+    return f"{source_id}:chunk:{index:04d}"
+
+
 def to_document(record: Record) -> Document:
     """A record as LangChain returns it; the metadata are the caller's to change."""
     return Document(

@@ -22,6 +22,7 @@ from langchain_ragstore.config import (
     INGEST_ATTEMPTS,
     WATCH_FAILURES,
 )
+from langchain_ragstore.documents import chunk_id
 from langchain_ragstore.errors import (
     InvalidInputError,
     ReadOnlyError,
@@ -36,7 +37,7 @@ from langchain_ragstore.file_ledger import (
     fingerprint,
     new_claim,
 )
-from langchain_ragstore.ingestion import IngestReport, chunk_id, to_chunks
+from langchain_ragstore.ingestion import IngestReport, to_chunks
 from langchain_ragstore.loaders.file_loader import load_files
 from langchain_ragstore.loaders.files import Choice, files_of
 from langchain_ragstore.loaders.hygiene import source_name

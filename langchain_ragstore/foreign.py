@@ -9,10 +9,10 @@ from typing import Any, Final
 from langchain_core.documents import Document
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
-from langchain_ragstore.documents import FilterLike, to_filter
+from langchain_ragstore.documents import FilterLike, chunk_id, to_filter
 from langchain_ragstore.errors import StorageError
 from langchain_ragstore.filters import both
-from langchain_ragstore.ingestion import IngestReport, chunk_id
+from langchain_ragstore.ingestion import IngestReport
 from langchain_ragstore.retrieval.cut import relevance
 
 SEARCH_KEYWORDS: Final = ("k", "filter", "score_threshold")

@@ -12,6 +12,7 @@ from langchain_text_splitters import TextSplitter
 from langchain_ragstore.config import DEFAULT_EMBED_BATCH
 from langchain_ragstore.documents import (
     canonical,
+    chunk_id,
     content_id,
     to_count,
     to_filter,
@@ -330,11 +331,6 @@ def to_chunks(
         )
         for index, piece in enumerate(pieces)
     ]
-
-
-def chunk_id(source_id: str, index: int) -> str:
-    """The id of a chunk; past 9999 it grows a digit."""
-    return f"{source_id}:chunk:{index:04d}"
 
 
 def _place(source_id: str, index: int, count: int) -> dict[str, Any]:

@@ -32,6 +32,18 @@ _SINGLE_BYTE: Final = (
 _PLAUSIBLE: Final = 0.3
 """Least `plausibility` of a text: wrong encodings of our test sentences stay below."""
 
+_WIDE: Final = ("utf-16-le", "utf-16-be")
+_WIDE_LANGUAGES: Final = ("gb18030", "cp932", "cp949", "big5hkscs")
+_WIDE_PLAUSIBLE: Final = 0.4
+"""As `_PLAUSIBLE` for UTF-16 without a mark: our test sentences reach 0.5, and what is no
+UTF-16 stays below 0.25."""
+
+_WIDE_LEAST: Final = 4
+"""Characters other than ASCII that it takes to be sure."""
+
+_WIDE_SAMPLE: Final = 8 * 1024
+"""Characters that are looked at."""
+
 _ALIASES: Final = {  # what web pages say → what browsers take it for
     **dict.fromkeys(("gb2312", "gbk", "x-gbk", "gb_2312-80"), "gb18030"),
     **dict.fromkeys(("shift_jis", "shift-jis", "sjis", "x-sjis"), "cp932"),
@@ -46,9 +58,9 @@ _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1b\x1a\x08"))
 def decode(file: RawFile, declared: str | None = None) -> str:
     """The text of a file.
 
-    The caller's encoding wins. Else: a byte order mark, UTF-16 without one, strict
-    UTF-8, what the file declares, UTF-8 with a few damaged characters, and the older
-    encoding whose text looks most like a language.
+    The caller's encoding wins. Else: a byte order mark, UTF-16 with many ASCII
+    characters, strict UTF-8, what the file declares, UTF-8 with a few damaged characters,
+    and the older encoding, or UTF-16, whose text looks most like a language.
 
     Args:
         file: Its `encoding` is the caller's.
@@ -65,9 +77,9 @@ def decode(file: RawFile, declared: str | None = None) -> str:
     if encoding:
         text = _strict(file, encoding)
     else:
-        if _is_binary(file.data):
-            raise file.unreadable("it holds binary data, not text")
-        text, encoding = _guessed(file, declared)
+        text, encoding = (
+            _widest(file) if _is_binary(file.data) else _guessed(file, declared)
+        )
     logger.debug("%s: decoded as %s", file.source, encoding)
     return text.removeprefix("\ufeff")
 
@@ -87,17 +99,44 @@ def _marked(data: bytes) -> str | None:
 
 
 def _unmarked_wide(data: bytes) -> str | None:
-    """UTF-16 without a mark: ASCII in it has a zero at every second byte."""
+    """UTF-16 without a mark: ASCII in it has a zero at every second byte.
+
+    At the other bytes a zero is rare; it is part of 一, for one.
+    """
     sample = data[:_SAMPLE]
     if len(data) % 2 or len(sample) < 8 or 0 not in sample:  # noqa: PLR2004
         return None
     half = len(sample) // 2
     zeros = [sample[at::2].count(0) for at in (0, 1)]
     for at, name in ((1, "utf-16-le"), (0, "utf-16-be")):
-        if zeros[at] * 5 >= half and zeros[1 - at] == 0:
+        if zeros[at] * 5 >= half and zeros[1 - at] * 20 <= zeros[at]:
             read = sample.decode(name, "ignore").encode()
             return None if _is_binary(read) else name
     return None
+
+
+def _wide(data: bytes) -> list[tuple[float, str]]:
+    """How plausible a text is as Chinese, Japanese or Korean in UTF-16, if it is at all.
+
+    Half of the bytes of such a text are any bytes, control characters among them.
+    """
+    found = []
+    for name in _WIDE:
+        text = _attempt(data, name)
+        sample = (text or "")[:_WIDE_SAMPLE]
+        others = len(sample) - len(sample.encode("ascii", "ignore"))
+        if others >= _WIDE_LEAST and not _is_binary(sample.encode()):
+            score = max(plausibility(sample, language) for language in _WIDE_LANGUAGES)
+            if score >= _WIDE_PLAUSIBLE:
+                found.append((score, name))
+    return found
+
+
+def _widest(file: RawFile) -> tuple[str, str]:
+    """The text of what is UTF-16 if it is no binary data."""
+    for _, name in sorted(_wide(file.data), reverse=True):
+        return file.data.decode(name), name
+    raise file.unreadable("it holds binary data, not text")
 
 
 def _is_binary(data: bytes) -> bool:
@@ -160,6 +199,7 @@ def _older(file: RawFile) -> tuple[str, str]:
         (plausibility(sample.decode(name, "ignore"), name), -at, name)
         for at, name in enumerate(_OLDER)
     ]
+    scored += [(score, -len(_OLDER), name) for score, name in _wide(file.data)]
     for score, _, name in sorted(scored, reverse=True):
         text = _attempt(file.data, name) if score >= _PLAUSIBLE else None
         if text is not None:

@@ -10,10 +10,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, Protocol, TypeAlias
 
 from langchain_ragstore.text import graphemes
+from langchain_ragstore.text.windows import backwards, forwards
 
 
 class Breaks(Protocol):
@@ -29,17 +29,11 @@ class Breaks(Protocol):
 Classes: TypeAlias = Callable[[str], Sequence[Breaks]]
 """Given a text, its classes of breaks, the best first."""
 
-_LOOK_AROUND: Final = 16
+LOOK_AROUND: Final = 16
 """Code points beside a stretch in which a mark may stand whose break lies inside it."""
 
 _START: Final = re.Match.start
 _END: Final = re.Match.end
-
-_NEAR: Final = 128
-"""Code points searched first: most breaks are found here."""
-
-_WIDER: Final = 8
-"""Factor by which the search grows when they are not."""
 
 # --- Characters, as they stand inside [...] -------------------------------------------
 _NEWLINES: Final = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
@@ -64,8 +58,16 @@ _LETTER: Final = f"[^\\W_{_UNSPACED}]"
 """A letter or digit of a script that separates its words."""
 
 _ACCENT: Final = "\u0300-\u036f"
-_FULL_STOPS: Final = "。｡？！…‼⁇⁈⁉"
-_STOPS: Final = f".!?{_FULL_STOPS}"
+FULL_STOPS: Final = "。｡？！…‼⁇⁈⁉"
+"""Marks that end a sentence wherever they stand."""
+
+STOPS: Final = f".!?{FULL_STOPS}"
+"""Marks that may end a sentence."""
+
+FULL_CLAUSE_MARKS: Final = "；：，、､"
+CLAUSE_MARKS: Final = f";:,{FULL_CLAUSE_MARKS}"
+"""Marks that end less."""
+
 _ASCII_CLOSERS: Final = "\"')\\]}"
 _CJK_CLOSERS: Final = "」』”’）】》〉〕〗〙〛］｝｠｣»"
 _CLOSERS: Final = _CJK_CLOSERS + _ASCII_CLOSERS
@@ -105,7 +107,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scanned:
+class Scanned:
     """Breaks that are searched for where they are asked for.
 
     `find` yields matches within a stretch; a break is at the `side` of each. No match is
@@ -115,35 +117,33 @@ class _Scanned:
     text: str
     find: Callable[[str, int, int], Iterator[re.Match[str]]]
     side: Callable[[re.Match[str]], int]
-    around: int = _LOOK_AROUND
+    around: int = LOOK_AROUND
 
     def _within(self, start: int, end: int) -> list[int]:
         # More is shown than asked for, so that what reaches across an end is seen whole.
         found = self.find(self.text, max(0, start - self.around), end + self.around)
         return [place for place in map(self.side, found) if start < place <= end]
 
-    def _is_sound(self, place: int, border: int) -> bool:
-        """Whether it is no mark joined by the code point behind it: that ends nothing."""
-        return graphemes.is_border(self.text, place, border)
+    def _sound(self, places: Sequence[int], border: int) -> int | None:
+        """The first that is a cluster border: a mark that is joined ends nothing."""
+        if not places or graphemes.is_plain(self.text, places[0]):  # most often
+            return places[0] if places else None
+        return next(graphemes.borders(self.text, places, border), None)
 
     def last(self, start: int, end: int) -> int | None:
-        begin, width = end, _NEAR
-        while begin > start:
-            begin = max(start, end - width)
-            for place in reversed(self._within(begin, end)):
-                if self._is_sound(place, start):
-                    return place
-            width *= _WIDER
+        """See `Breaks.last`."""
+        for begin in backwards(start, end):
+            place = self._sound(self._within(begin, end)[::-1], start)
+            if place is not None:
+                return place
         return None
 
     def first(self, start: int, end: int) -> int | None:
-        begin, width = start, _NEAR
-        while begin < end:
-            stop = min(end, begin + width)
-            for place in self._within(begin, stop):
-                if self._is_sound(place, start):
-                    return place
-            begin, width = stop, width * _WIDER
+        """See `Breaks.first`."""
+        for begin, stop in forwards(start, end):
+            place = self._sound(self._within(begin, stop), start)
+            if place is not None:
+                return place
         return None
 
 
@@ -164,18 +164,22 @@ def _line_breaks(text: str) -> tuple[Breaks, Breaks]:
     """Breaks behind blank lines or paragraph separators, and behind lines."""
     if any(newline in text for newline in _RARE_NEWLINES):
         paragraphs = [match.end() for match in _find_paragraphs(text)]
-        return Listed(paragraphs), _Scanned(text, _find_lines, _END)
+        return Listed(paragraphs), Scanned(text, _find_lines, _END)
     return Listed([match.end() for match in _find_plain_paragraphs(text)]), _Lines(text)
 
 
+def closers(full: str) -> str:
+    """A pattern of what closes behind a mark; one that is not of `full` may need it."""
+    return f"(?:(?<=[{full}])[{_CLOSERS}]*+|[{_ASCII_CLOSERS}]*+{_ENDS})"
+
+
 def _marked(full: str, ascii_: str) -> str:
-    closed = f"(?:(?<=[{full}])[{_CLOSERS}]*+|[{_ASCII_CLOSERS}]*+{_ENDS})"
-    return f"[{full}{ascii_}]{closed}{_TAIL}"
+    return f"[{full}{ascii_}]{closers(full)}{_TAIL}"
 
 
 _SENTENCE: Final = (
-    f"[{_STOPS}](?<![{_STOPS}][{_STOPS}])"  # once for a run, at its beginning
-    f"(?:(?:(?<=[{_FULL_STOPS}])|[.!?]*+[{_FULL_STOPS}])[{_STOPS}]*+[{_CLOSERS}]*+"
+    f"[{STOPS}](?<![{STOPS}][{STOPS}])"  # once for a run, at its beginning
+    f"(?:(?:(?<=[{FULL_STOPS}])|[.!?]*+[{FULL_STOPS}])[{STOPS}]*+[{_CLOSERS}]*+"
     f"|[.!?]*+[{_ASCII_CLOSERS}]*+{_ENDS}){_TAIL}"
 )
 
@@ -197,43 +201,12 @@ _scan_natural: Final = tuple(
 
 def natural(text: str) -> tuple[Breaks, ...]:
     """Blank line, line, sentence, clause, comma, blank, border between scripts."""
-    scanned = [_Scanned(text, find, _END) for find in _scan_natural]
+    scanned = [Scanned(text, find, _END) for find in _scan_natural]
     return *_line_breaks(text), *scanned
 
 
-@dataclass(frozen=True, slots=True)
-class Separated:
-    """One class for each separator: breaks at the ends, or the starts, of its runs.
-
-    The empty string is passed over: grapheme clusters are always the last resort.
-
-    Attributes:
-        separators: The best first.
-        end: Whether a separator belongs to what stands before it.
-    """
-
-    separators: tuple[str, ...]
-    end: bool
-
-    def __call__(self, text: str) -> tuple[Breaks, ...]:
-        """See `Classes`."""
-        side = _END if self.end else _START
-        around = max(_LOOK_AROUND, *map(len, self.separators), 0)
-        return tuple(
-            _Scanned(text, _runs_of(separator).finditer, side, around)
-            for separator in self.separators
-            if separator
-        )
-
-
-@lru_cache(maxsize=256)
-def _runs_of(separator: str) -> re.Pattern[str]:
-    part = re.escape(separator)
-    return re.compile(f"(?<!{part})(?:{part})++")
-
-
 # --- Units ----------------------------------------------------------------------------
-_MARKS: Final = f"{_STOPS}；：，、､;:,{_CJK_CLOSERS})\\]}}・･ーｰ々ゝゞヽヾ゛゜ﾞﾟ"
+_MARKS: Final = f"{STOPS}；：，、､;:,{_CJK_CLOSERS})\\]}}・･ーｰ々ゝゞヽヾ゛゜ﾞﾟ"
 """Characters that belong to what stands before them, so that no chunk begins so."""
 
 _JOINED: Final = (
@@ -285,29 +258,29 @@ def units(text: str, place: int, lowest: int, highest: int) -> Iterator[tuple[in
     """
     marks = _match_marks(text, place, highest)
     if marks:
-        first = place - _length_behind(_match_marks, text, lowest, place)
+        first = place - length_behind(_match_marks, text, lowest, place)
         if first > lowest and not text[first - 1].isspace():
-            word = first - _length_behind(_match_runs[0], text, lowest, first)
+            word = first - length_behind(_match_runs[0], text, lowest, first)
             yield min(word, first - 1), marks.end()
         yield first, marks.end()
     for match_run in _match_runs:
         ahead = match_run(text, place, highest)
-        length = _length_behind(match_run, text, lowest, place)
+        length = length_behind(match_run, text, lowest, place)
         if not ahead or not length:
             continue
         start, end = place - length, ahead.end()
         yield start, end
         if match_run is _match_runs[0]:
-            signs = _Scanned(text, _find_signs, _END)
+            signs = Scanned(text, _find_signs, _END)
             yield signs.last(start, place) or start, signs.first(place, end) or end
 
 
 def opening_start(text: str, place: int, lowest: int) -> int:
     """Where the opening brackets and quotes before a position begin."""
-    return place - _length_behind(_match_openers, text, lowest, place)
+    return place - length_behind(_match_openers, text, lowest, place)
 
 
-def _length_behind(
+def length_behind(
     match: Callable[..., re.Match[str] | None], text: str, lowest: int, place: int
 ) -> int:
     """Length of the run, of at least one code point, that ends at a position."""

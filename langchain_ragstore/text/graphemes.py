@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 _NEAR: Final = 64
@@ -31,7 +32,7 @@ def floor(text: str, place: int, lowest: int) -> int:
     Returns:
         A border from `lowest` to `place`.
     """
-    if place <= lowest or _is_plain(text, place):
+    if place <= lowest or is_plain(text, place):
         return place
     return max(lowest, *_borders(text, _base(text, place, lowest), place))
 
@@ -43,7 +44,7 @@ def ceiling(text: str, place: int, lowest: int, highest: int) -> int:
         A border from `place` to `highest`; `highest` if there is none before it.
     """
     highest = min(highest, len(text))
-    if place <= lowest or _is_plain(text, place):
+    if place <= lowest or is_plain(text, place):
         return place
     base, step = _base(text, place, lowest), _NEAR
     while place < highest:
@@ -55,12 +56,30 @@ def ceiling(text: str, place: int, lowest: int, highest: int) -> int:
     return highest
 
 
+def borders(text: str, places: Sequence[int], lowest: int = 0) -> Iterator[int]:
+    """Those of some positions that are cluster borders, in the order of `places`.
+
+    The text is read once for all of them: of a run of joined white space, to name one,
+    each position is a break of some class, and none is a border.
+    """
+    known: Collection[int] | None = None
+    for place in places:
+        if place <= lowest or is_plain(text, place):
+            yield place
+            continue
+        if known is None:
+            first, last = min(places[0], places[-1]), max(places[0], places[-1])
+            known = frozenset(_borders(text, _base(text, first, lowest), last))
+        if place in known:
+            yield place
+
+
 def is_border(text: str, place: int, lowest: int = 0) -> bool:
     """Whether a cluster ends and another begins at a position."""
     return floor(text, place, lowest) == place
 
 
-def _is_plain(text: str, place: int) -> bool:
+def is_plain(text: str, place: int) -> bool:
     """Whether a position is a border because nothing beside it can join."""
     return place >= len(text) or _JOINABLE.search(text, place - 1, place + 1) is None
 

@@ -24,10 +24,15 @@ from langchain_ragstore.text.measures import Measure
 _match_white_space: Final = re.compile(r"\s+").match
 
 _PATIENT: Final = 6
-"""Places for an overlap that are tried one by one, before the steps become longer."""
+"""Places that are tried one by one, before the steps become longer."""
 
 _MARKS_IN_A_ROW: Final = 8
 """Units that an overlap passes over to find a good place to begin at."""
+
+
+def _step(tries: int) -> int:
+    """How far to go on: in a long run without units, to try each place would take ages."""
+    return 1 << max(0, tries - _PATIENT)
 
 
 class _Cut(NamedTuple):
@@ -113,13 +118,15 @@ class _Cutter:
         """
         least = max(needed, start + 1)
         reach = max(self._skip(self.measure.reach(start)), least)
+        tries = 0
         while reach > least:
             cut = self._best_cut(start, before, reach)
             end = self._visible(start, cut.place)
             if self.measure.fits(start, end):
                 return cut, end
             # Tokens are not additive: what seemed to fit was found not to.
-            reach = cut.place - 1
+            reach = cut.place - _step(tries)
+            tries += 1
         return self._cut_at(least), self._visible(start, least)
 
     def _best_cut(self, start: int, before: int, reach: int) -> _Cut:
@@ -197,8 +204,7 @@ class _Cutter:
                 break
             if self.measure.shares(place, end) and fits(place, following):
                 return place, following
-            # In a long run without units, to try each place would take ages.
-            lowest = self._skip(place + (1 << max(0, tries - _PATIENT)))
+            lowest = self._skip(place + _step(tries))
             tries += 1
         place = self._skip(cut.place)
         return place, following if fits(place, following) else place

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from langchain_ragstore.config import DEFAULT_ENCODING, TOKENIZER_PIECE
 from langchain_ragstore.text.ranks import read_ranks
 from langchain_ragstore.text.vocabularies import vocabulary
+from langchain_ragstore.text.windows import backwards
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -48,12 +49,6 @@ alone, of which there is none at the end of what is before.
 
 _find_border = re.compile(_BORDER).search
 _last_border = re.compile(f".*{_BORDER}", re.DOTALL).match
-
-_NEAR: Final = 64
-"""Code points searched first for a last border, since most texts have one there."""
-
-_WIDER: Final = 8
-"""Factor by which the search grows when there is none."""
 
 
 def load_encoding(
@@ -124,13 +119,10 @@ def first_border(text: str, start: int, end: int) -> int | None:
 
 def last_border(text: str, start: int, end: int) -> int | None:
     """The last such place in `(start, end)`."""
-    begin, width = end, _NEAR
-    while begin > start:
-        begin = max(start, end - width)
+    for begin in backwards(start, end):
         border = _last_border(text[begin:end])
         if border:
             return begin + border.end()
-        width *= _WIDER
     return None
 
 

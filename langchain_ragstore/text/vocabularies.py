@@ -111,6 +111,31 @@ _TWINS: Final = {"gpt2": "r50k_base", "o200k_harmony": "o200k_base"}
 """tiktoken's other names: ordinary text is cut alike, special tokens or files differ."""
 
 
+def model_encoding(model: Any) -> str:
+    """The name of the encoding that cuts ordinary text as a model of OpenAI does.
+
+    Raises:
+        InvalidInputError: tiktoken knows no such model.
+
+    Example:
+        ```python
+        from langchain_ragstore.text.vocabularies import model_encoding
+
+        assert model_encoding("text-embedding-3-small") == "cl100k_base"
+        ```
+    """
+    from tiktoken.model import encoding_name_for_model  # noqa: PLC0415 - as tiktoken itself
+
+    try:
+        name = encoding_name_for_model(model)
+    except (KeyError, AttributeError, TypeError):
+        raise InvalidInputError(
+            f"tiktoken knows no model {model!r}; pass encoding_name=, one of "
+            f"{', '.join(VOCABULARIES)}"
+        ) from None
+    return _TWINS.get(name, name)
+
+
 def vocabulary(name: Any) -> Vocabulary:
     """The vocabulary of a name.
 

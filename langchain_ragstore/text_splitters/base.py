@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import copy
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict, Unpack
 
 from langchain_core.documents import Document
 from langchain_text_splitters import TextSplitter
 from typing_extensions import override
 
-from langchain_ragstore.config import LEAST_TOKENS
-from langchain_ragstore.documents import to_count
+from langchain_ragstore.config import (
+    DEFAULT_CHUNK_OVERLAP,
+    DEFAULT_OVERLAP_RATIO,
+    LEAST_TOKENS,
+)
+from langchain_ragstore.documents import chunk_id, to_count
 from langchain_ragstore.errors import InvalidInputError
-from langchain_ragstore.text import boundaries
+from langchain_ragstore.text.boundaries import Classes, natural
+from langchain_ragstore.text.measures import Characters, Counted, Measure
+from langchain_ragstore.text.separators import Patterned, Separated
+from langchain_ragstore.text.token_measure import TokenMeasure
+from langchain_ragstore.text.tokenizer import Tokens
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
 
 _PLAIN: Final = (str, int, float, bytes, type(None))
 """Values that chunks may share, since nobody can change them."""
@@ -34,17 +45,29 @@ def check_tokens(size: int) -> None:
         )
 
 
-class Options(TypedDict, total=False):
-    """What all splitters take; see `CJKRecursiveTextSplitter`."""
+def default_overlap(chunk_size: int, *, in_tokens: bool) -> int:
+    """The overlap of a splitter that is given none."""
+    if in_tokens:
+        return int(chunk_size * DEFAULT_OVERLAP_RATIO)
+    return min(DEFAULT_CHUNK_OVERLAP, chunk_size // 5)
 
-    separators: Sequence[str] | None
-    keep_separator: bool | Literal["start", "end"]
+
+class Presentation(TypedDict, total=False):
+    """What is shown of chunks; see `CJKRecursiveTextSplitter`."""
+
     add_start_index: bool
     strip_whitespace: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Options(Presentation, total=False):
+    """What all splitters take; see `CJKRecursiveTextSplitter`."""
+
+    separators: Sequence[str] | None
+    keep_separator: bool | Literal["start", "end"]
+    is_separator_regex: bool
+
+
+class Chunk(NamedTuple):
     """A chunk as positions in its source.
 
     Attributes:
@@ -67,6 +90,9 @@ class SpanTextSplitter(TextSplitter):
     the wrong place where a text repeats itself; so every method is built on the spans.
     """
 
+    _encoding: Encoding | None = None
+    """What sizes are counted in, if in tokens of an encoding."""
+
     def __init__(
         self,
         chunk_size: int,
@@ -74,9 +100,9 @@ class SpanTextSplitter(TextSplitter):
         *,
         separators: Sequence[str] | None = None,
         keep_separator: bool | Literal["start", "end"] = "end",
-        add_start_index: bool = True,
-        strip_whitespace: bool = True,
+        is_separator_regex: bool = False,
         length_function: Callable[[str], int] = len,
+        **presentation: Unpack[Presentation],
     ) -> None:
         chunk_size = to_count("chunk_size", chunk_size)
         chunk_overlap = to_count("chunk_overlap", chunk_overlap)
@@ -90,27 +116,35 @@ class SpanTextSplitter(TextSplitter):
                 f"keep_separator={keep_separator!r} would lose the separators; use 'end' "
                 "or 'start'"
             )
+        presentation.setdefault("add_start_index", True)
         super().__init__(
             chunk_size=chunk_size,
             chunk_overlap=chunk_overlap,
             length_function=length_function,
             keep_separator=keep_separator,
-            add_start_index=add_start_index,
-            strip_whitespace=strip_whitespace,
+            **presentation,
         )
-        self._classes = _classes(separators, keep_separator)
+        self._classes = _classes(
+            separators, end=keep_separator == "end", patterns=is_separator_regex
+        )
 
     @abstractmethod
     def split_spans(self, text: str) -> list[tuple[int, int]]:
         """Where the chunks of a text begin and end, as positions in it."""
 
-    def _cut(self, text: str) -> list[Chunk]:
-        """The chunks of a text, with what they say of themselves."""
-        return [Chunk(start, end) for start, end in self.split_spans(text)]
+    def _cut(self, text: str) -> tuple[Mapping[str, Any], list[Chunk]]:
+        """Metadata of all chunks of a text, unless the source has its own; its chunks."""
+        chunks = [Chunk(start, end) for start, end in self.split_spans(text)]
+        return {"mime_type": "text/plain"}, chunks
 
-    def _defaults(self, text: str) -> Mapping[str, Any]:  # noqa: ARG002 - for subclasses
-        """Metadata of all chunks of a text, unless the source has its own."""
-        return {"mime_type": "text/plain"}
+    def _measure(self, text: str, size: int, overlap: int) -> Measure:
+        """Sizes of a text's stretches, in what this splitter counts."""
+        if self._encoding is not None:
+            tokens = Tokens.of(text, self._encoding)
+            return TokenMeasure(text, self._encoding, tokens, size, overlap)
+        if self._length_function is len:
+            return Characters(len(text), size, overlap)
+        return Counted(text, self._length_function, size, overlap)
 
     @override
     def split_text(self, text: str) -> list[str]:
@@ -163,8 +197,8 @@ class SpanTextSplitter(TextSplitter):
     def _chunks(
         self, text: str, metadata: Mapping[str, Any], source_id: str | None
     ) -> list[Document]:
-        found = self._cut(text)
-        base = {**self._defaults(text), **metadata}
+        defaults, found = self._cut(text)
+        base = {**defaults, **metadata}
         if source_id:
             base["source_id"] = source_id
         nested = not all(isinstance(value, _PLAIN) for value in metadata.values())
@@ -181,18 +215,25 @@ class SpanTextSplitter(TextSplitter):
             if chunk.prefix:
                 own["prefix_len"] = len(chunk.prefix)
                 content = chunk.prefix + content
-            id = f"{source_id}:chunk:{index:04d}" if source_id else None
+            id = chunk_id(source_id, index) if source_id else None
             chunks.append(Document(id=id, page_content=content, metadata=own))
         return chunks
 
 
-def _classes(
-    separators: Sequence[str] | None,
-    keep_separator: bool | Literal["start", "end"],  # noqa: FBT001 - LangChain's type
-) -> boundaries.Classes:
+def _classes(separators: Sequence[str] | None, *, end: bool, patterns: bool) -> Classes:
     if separators is None:
-        return boundaries.natural
+        return natural
     listed = (separators,) if isinstance(separators, str) else tuple(separators)
     if isinstance(separators, str) or not all(isinstance(part, str) for part in listed):
         raise InvalidInputError(f"separators is a list of strings, got {separators!r}")
-    return boundaries.Separated(listed, keep_separator == "end")
+    if not patterns:
+        return Separated(listed, end)
+    for part in listed:
+        try:
+            re.compile(part)
+        except re.error as error:
+            raise InvalidInputError(
+                f"the separator {part!r} is no regular expression: {error}; leave out "
+                f"is_separator_regex for plain strings, or write {re.escape(part)!r}"
+            ) from error
+    return Patterned(listed, end)

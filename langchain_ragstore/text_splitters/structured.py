@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final, Unpack
+from typing import Any, Final, Self, Unpack
 
 from typing_extensions import override
 
 from langchain_ragstore.config import (
-    DEFAULT_CHUNK_OVERLAP,
     DEFAULT_CHUNK_SIZE,
-    DEFAULT_OVERLAP_RATIO,
+    DEFAULT_ENCODING,
     LEAST_TOKENS,
 )
+from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.text.boundaries import Breaks, Listed
 from langchain_ragstore.text.markdown import Block, Section, sections
-from langchain_ragstore.text.measures import Characters, Measure
 from langchain_ragstore.text.spans import spans
-from langchain_ragstore.text.token_measure import TokenMeasure
-from langchain_ragstore.text.tokenizer import Tokens, count_tokens, load_encoding
+from langchain_ragstore.text.tokenizer import count_tokens, load_encoding
+from langchain_ragstore.text.vocabularies import model_encoding
 from langchain_ragstore.text_splitters.base import (
     Chunk,
     Options,
     SpanTextSplitter,
     check_tokens,
+    default_overlap,
 )
+from langchain_ragstore.text_splitters.counting import Special, refused_tokenizer
 
 _MOST_OF_LEAD: Final = 0.5
 """Part of a chunk that a table's header may take to be repeated, so that rows have room."""
@@ -50,8 +51,8 @@ class StructuredTextSplitter(SpanTextSplitter):
             section; None for a fifth of `chunk_size`, at most 200 (in tokens: a tenth).
         encoding: The name of an encoding, to measure in its tokens; None for characters.
         allow_download: Whether the encoding's data may come from the network.
-        **options: `separators`, `keep_separator`, `add_start_index`, `strip_whitespace`
-            of `CJKRecursiveTextSplitter`.
+        **options: `separators`, `keep_separator`, `is_separator_regex`, `add_start_index`,
+            `strip_whitespace` of `CJKRecursiveTextSplitter`.
 
     Raises:
         InvalidInputError: Sizes that contradict each other.
@@ -83,17 +84,51 @@ class StructuredTextSplitter(SpanTextSplitter):
         if encoding is not None:
             check_tokens(chunk_size)
         if chunk_overlap is None:
-            chunk_overlap = (
-                min(DEFAULT_CHUNK_OVERLAP, chunk_size // 5)
-                if encoding is None
-                else int(chunk_size * DEFAULT_OVERLAP_RATIO)
-            )
-        super().__init__(chunk_size, chunk_overlap, length_function=self.measure, **options)
+            chunk_overlap = default_overlap(chunk_size, in_tokens=encoding is not None)
+        super().__init__(
+            chunk_size,
+            chunk_overlap,
+            length_function=len if encoding is None else self.measure,
+            **options,
+        )
         self._encoding = (
             None
             if encoding is None
             else load_encoding(encoding, allow_download=allow_download)
         )
+
+    @classmethod
+    @override
+    def from_tiktoken_encoder(
+        cls,
+        encoding_name: str = DEFAULT_ENCODING,
+        model_name: str | None = None,
+        allowed_special: Special = None,
+        disallowed_special: Special = (),
+        **kwargs: Any,
+    ) -> Self:
+        """As `cls(encoding=encoding_name, **kwargs)`, or with a model's encoding.
+
+        Raises:
+            InvalidInputError: Special tokens are named: here they are ordinary text.
+        """
+        if allowed_special or disallowed_special:
+            raise InvalidInputError(
+                f"{cls.__name__} counts special tokens as ordinary text; leave out "
+                f"{allowed_special=} and {disallowed_special=}"
+            )
+        name = encoding_name if model_name is None else model_encoding(model_name)
+        return cls(encoding=name, **kwargs)
+
+    @classmethod
+    @override
+    def from_huggingface_tokenizer(cls, tokenizer: Any, **kwargs: Any) -> Self:
+        """Refused: this splitter counts characters or tokens of OpenAI's encodings.
+
+        Raises:
+            InvalidInputError: Always; it names what to use.
+        """
+        raise refused_tokenizer(cls)
 
     def measure(self, text: str) -> int:
         """The size of a text, in characters or tokens."""
@@ -102,29 +137,29 @@ class StructuredTextSplitter(SpanTextSplitter):
     @override
     def split_spans(self, text: str) -> list[tuple[int, int]]:
         """Where the chunks of a text begin and end in it, repeated headers aside."""
-        return [(chunk.start, chunk.end) for chunk in self._cut(text)]
+        _, chunks = self._cut(text)
+        return [(chunk.start, chunk.end) for chunk in chunks]
 
     @override
     def split_text(self, text: str) -> list[str]:
         """The chunks of a text."""
-        return [chunk.prefix + text[chunk.start : chunk.end] for chunk in self._cut(text)]
+        _, chunks = self._cut(text)
+        return [chunk.prefix + text[chunk.start : chunk.end] for chunk in chunks]
 
     @override
-    def _cut(self, text: str) -> list[Chunk]:
-        return [
-            chunk for section in sections(text) for chunk in self._section(text, section)
-        ]
-
-    @override
-    def _defaults(self, text: str) -> Mapping[str, Any]:
+    def _cut(self, text: str) -> tuple[Mapping[str, Any], list[Chunk]]:
+        parsed = sections(text)
         titles = (
             block.title
-            for section in sections(text)
+            for section in parsed
             for block in section.blocks
             if block.kind == "heading" and block.level == 1 and block.title
         )
         title = next(titles, None)
-        return {"mime_type": "text/markdown"} | ({"title": title} if title else {})
+        defaults = {"mime_type": "text/markdown"} | ({"title": title} if title else {})
+        return defaults, [
+            chunk for section in parsed for chunk in self._section(text, section)
+        ]
 
     def _section(self, text: str, section: Section) -> Iterator[Chunk]:
         headers = [block.header_end for block in section.blocks if block.kind == "table"]
@@ -208,11 +243,5 @@ class StructuredTextSplitter(SpanTextSplitter):
         def classes(text: str) -> tuple[Breaks, ...]:
             return borders, *self._classes(text)
 
-        overlap = min(self._chunk_overlap, size - 1)
-        measure: Measure
-        if self._encoding is None:
-            measure = Characters(len(text), size, overlap)
-        else:
-            tokens = Tokens.of(text, self._encoding)
-            measure = TokenMeasure(text, self._encoding, tokens, size, overlap)
+        measure = self._measure(text, size, min(self._chunk_overlap, size - 1))
         return spans(text, classes, measure, strip=self._strip_whitespace)

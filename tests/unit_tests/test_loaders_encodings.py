@@ -73,6 +73,33 @@ def test_encodings_that_look_like_ascii(tmp_path, encoding):
     assert load(tmp_path, text.encode(encoding)) == text
 
 
+WIDE = [
+    text
+    for name in ("gb18030", "cp932", "cp949", "big5hkscs")
+    for text in [*SENTENCES[name], "".join(SENTENCES[name])]
+    if len(text) - len(text.encode("ascii", "ignore")) >= 5
+]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", [*WIDE, *(f"{text}\r\n" * 2000 for text in WIDE[-2:])])
+def test_east_asian_utf_16_without_a_mark(tmp_path, encoding, text):
+    assert load(tmp_path, text.encode(encoding)) == text
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_zeros_of_other_characters_than_ascii(tmp_path, encoding):
+    text = "One is 一 in Chinese, in Japanese, too; two is 二."
+    assert load(tmp_path, text.encode(encoding)) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["`O}Y", "Bush hid the facts", "this app can break", "中文测试"]
+)
+def test_what_is_utf_8_is_not_taken_for_utf_16(tmp_path, text):
+    assert load(tmp_path, text.encode()) == text  # the first is 你好 as well
+
+
 def test_a_broken_text_behind_a_mark(tmp_path):
     found = reason(tmp_path, codecs.BOM_UTF16_LE + b"\x00\xd8a\x00")
     assert found == "its text is not utf-16-le at byte 2; pass the right encoding="
