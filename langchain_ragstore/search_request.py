@@ -14,6 +14,7 @@ from langchain_ragstore.config import (
     DEFAULT_K,
     DEFAULT_LAMBDA_MULT,
     DEFAULT_RRF_K,
+    FUSION_HITS_READ,
     GROUP_CANDIDATES,
     MAX_WINDOW,
 )
@@ -25,7 +26,12 @@ from langchain_ragstore.retrieval.cut import Threshold, Top
 from langchain_ragstore.retrieval.diversify import Diversify
 from langchain_ragstore.retrieval.fuse import SIGNALS
 from langchain_ragstore.retrieval.group import Group
-from langchain_ragstore.retrieval.hybrid import Fusion, ReciprocalRank, Weighted
+from langchain_ragstore.retrieval.hybrid import (
+    Fusion,
+    ReciprocalRank,
+    Weighted,
+    WeightedByQuery,
+)
 from langchain_ragstore.retrieval.neighbours import Neighbours
 from langchain_ragstore.retrieval.plan import Plan
 from langchain_ragstore.retrieval.question import Stage
@@ -105,10 +111,12 @@ def to_search(search_type: str, keywords: Mapping[str, Any]) -> Search:
     k = to_count("k", keywords.get("k", DEFAULT_K))
     stages = [*_threshold(keywords), *_group(keywords, k)]
     sources: tuple[Source, ...]
-    fuse = None
+    fuse: Fusion | None = None
     if search_type == "hybrid":
         depth = _fetch_k(keywords, k, DEFAULT_HYBRID_CANDIDATES)
-        sources, fuse = (Dense(depth), Lexical(depth)), to_fusion(keywords)
+        fuse = to_fusion(keywords)
+        read = FUSION_HITS_READ if depth and isinstance(fuse, WeightedByQuery) else 0
+        sources = Dense(max(depth, read)), Lexical(depth)
         balance = keywords.get("lambda_mult")
         stages.append(Top(k) if balance is None else _diversify(k, balance))
     elif search_type == "mmr":
@@ -208,7 +216,9 @@ def to_fusion(keywords: Mapping[str, Any]) -> Fusion:
     given = keywords.get("weights")
     weights = {} if given is None else _weights(given)
     rrf_k = _at_least_0("rrf_k", keywords.get("rrf_k", DEFAULT_RRF_K))
-    return ReciprocalRank(rrf_k, **weights) if method == "rrf" else Weighted(**weights)
+    if method == "rrf":
+        return ReciprocalRank(rrf_k, **weights)
+    return Weighted(**weights) if weights else WeightedByQuery()
 
 
 def _at_least_0(name: str, value: Any) -> float:

@@ -73,7 +73,9 @@ class TextSearch(Searcher):
             k: How many.
             filter: As in `similarity_search`.
             **kwargs: `fusion` (`"weighted"`, the default, or `"rrf"`), `weights`
-                (`{"dense": 0.35, "text": 0.65}`), `rrf_k` (60), `fetch_k` (candidates
+                (`{"dense": 0.3, "text": 0.7}`, and by default less for text where
+                the query is in another script than what fits its meaning; what is given
+                is obeyed), `rrf_k` (60), `fetch_k` (candidates
                 of each leg, 50), `lambda_mult` (choose from the candidates by maximal
                 marginal relevance; 1 is by score alone), `score_threshold` (least
                 score), `with_scores`, `window`, `group_by`, `per_group`, as in

@@ -13,7 +13,7 @@ from langchain_ragstore.model import Hit, Record, Terms
 from langchain_ragstore.retrieval.cut import Threshold, Top, relevance
 from langchain_ragstore.retrieval.diversify import Diversify
 from langchain_ragstore.retrieval.group import Group
-from langchain_ragstore.retrieval.hybrid import Weighted, legs, shares_of
+from langchain_ragstore.retrieval.hybrid import ReciprocalRank, Weighted, legs, shares_of
 from langchain_ragstore.retrieval.plan import Plan, run
 from langchain_ragstore.retrieval.question import Question, Shelf
 from langchain_ragstore.retrieval.sources import Dense, Lexical
@@ -201,18 +201,19 @@ class _Run:
         for step in self.sources:
             for rank, hit in enumerate(step.hits or (), start=1):
                 self.ranks.setdefault(hit.record.id, {})[_leg(step)] = rank
+        self.fusion = steps[number - 1].part if plan.fuse is not None else None
         self.shares = self._shares()
 
     def _shares(self) -> dict[str, float]:
         """What each leg counts."""
         asked = [_leg(step) for step in self.sources if step.hits is not None]
-        if self.plan.fuse is None:
+        if not isinstance(self.fusion, (Weighted, ReciprocalRank)):
             return dict.fromkeys(asked, 1.0)
-        if isinstance(self.plan.fuse, Weighted):  # each candidate has all parts there are
+        if isinstance(self.fusion, Weighted):  # each candidate has all parts there are
             asked = [
                 leg for _, hit in self.candidates.values() for leg in legs(hit.signals)
             ]
-        return shares_of(self.plan.fuse.weights, list(dict.fromkeys(asked)))
+        return shares_of(self.fusion.weights, list(dict.fromkeys(asked)))
 
     def finding(self, hit: Hit, rank: int | None, reason: str = "") -> Finding:
         """What the run says of a candidate."""

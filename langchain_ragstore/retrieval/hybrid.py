@@ -11,7 +11,7 @@ import numpy as np
 
 from langchain_ragstore.config import DEFAULT_FUSION_WEIGHTS, DEFAULT_RRF_K
 from langchain_ragstore.model import Hit, Vector
-from langchain_ragstore.retrieval import fuse
+from langchain_ragstore.retrieval import fuse, weighing
 from langchain_ragstore.retrieval.question import Question, Shelf
 from langchain_ragstore.vectors.arrays import cosines
 
@@ -32,6 +32,10 @@ class Weighted:
     def weights(self) -> dict[str, float]:
         """By leg."""
         return {"dense": self.dense, "text": self.text}
+
+    def resolved(self, lists: fuse.Legs, question: Question) -> Weighted:
+        """The fusion of one query: the same for all."""
+        return self
 
     def __call__(self, lists: fuse.Legs, question: Question, shelf: Shelf) -> list[Hit]:
         """Every candidate, ranked; the score that only one leg knows is looked up."""
@@ -80,6 +84,26 @@ class Weighted:
 
 
 @dataclass(frozen=True, slots=True)
+class WeightedByQuery:
+    """As `Weighted`, with the weights that each query asks for; see `retrieval.weighing`.
+
+    Attributes:
+        dense: Weight of the cosine's part.
+        text: Weight of BM25's part, where query and texts are in one script.
+    """
+
+    dense: float = DEFAULT_FUSION_WEIGHTS["dense"]
+    text: float = DEFAULT_FUSION_WEIGHTS["text"]
+
+    def resolved(self, lists: fuse.Legs, question: Question) -> Weighted:
+        """The fusion of one query."""
+        share = weighing.text_share(
+            question.terms, lists.get("dense") or (), lists.get("text") or ()
+        )
+        return Weighted(self.dense, self.text * share)
+
+
+@dataclass(frozen=True, slots=True)
 class ReciprocalRank:
     """Reciprocal rank fusion; see `fuse.rrf`.
 
@@ -98,6 +122,10 @@ class ReciprocalRank:
         """By leg."""
         return {"dense": self.dense, "text": self.text}
 
+    def resolved(self, lists: fuse.Legs, question: Question) -> ReciprocalRank:
+        """The fusion of one query: the same for all."""
+        return self
+
     def __call__(self, lists: fuse.Legs, question: Question, shelf: Shelf) -> list[Hit]:
         """Every candidate, ranked."""
         return fuse.rrf(lists, weights=self.weights, k=self.k)
@@ -107,7 +135,10 @@ class ReciprocalRank:
         return math.inf
 
 
-Fusion: TypeAlias = Weighted | ReciprocalRank
+Resolved: TypeAlias = Weighted | ReciprocalRank
+"""A fusion as it is run."""
+
+Fusion: TypeAlias = WeightedByQuery | Resolved
 
 
 def legs(signals: Mapping[str, float]) -> list[str]:

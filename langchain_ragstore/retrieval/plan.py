@@ -107,7 +107,8 @@ def _candidates(
         (single,) = lists.values()
         hits = single or []
         return hits, hits[-1].score if deeper else -math.inf
-    fuse = partial(plan.fuse, lists, question, shelf)
-    hits = watch.step(plan.fuse, list(lists.values()), fuse)
+    fusion = plan.fuse.resolved(lists, question)
+    fuse = partial(fusion, lists, question, shelf)
+    hits = watch.step(fusion, list(lists.values()), fuse)
     wanted = deeper and any(stage.wants for stage in plan.stages)
-    return hits, plan.fuse.beyond(deeper, hits) if wanted else -math.inf
+    return hits, fusion.beyond(deeper, hits) if wanted else -math.inf

@@ -214,8 +214,10 @@ ALLOWED = {
     "retrieval.fuse": {"config", "errors", "model"},
     "retrieval.group": {"filters", "model", "retrieval.question"},
     "retrieval.hybrid": {
-        *("config", "model", "retrieval.fuse", "retrieval.question", "vectors.arrays"),
+        *("config", "model", "retrieval.fuse", "retrieval.question", "retrieval.weighing"),
+        "vectors.arrays",
     },
+    "retrieval.weighing": {"config", "model", "text.scripts", "text.terms"},
     "retrieval.neighbours": {"config", "filters", "model", "retrieval.question"},
     "retrieval.plan": {
         *("config", "model"),
@@ -319,6 +321,7 @@ ALLOWED = {
     },
     "text.callables": {"config", "errors"},
     "text.phrases": {"text.terms"},
+    "text.scripts": {"text.terms"},
     "text.synonyms": {
         *("config", "errors"),
         *(f"text.{name}" for name in ("callables", "phrases", "terms")),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from langchain_ragstore.config import DEFAULT_FUSION_WEIGHTS
 from langchain_ragstore.model import Hit, Record
 from langchain_ragstore.retrieval.fuse import missing, rrf, weighted
 from records import ids
@@ -37,7 +38,7 @@ def both(scored):
     return {"dense": full, "text": full}
 
 
-def fuse(scored, mean=0.25, dense=0.35):
+def fuse(scored, mean=0.25, dense=DEFAULT_FUSION_WEIGHTS["dense"]):
     weights = {"dense": dense, "text": 1 - dense}
     return weighted(both(scored), top_bm25=10, mean_cosine=mean, weights=weights)
 

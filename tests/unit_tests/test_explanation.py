@@ -178,7 +178,8 @@ def test_why_not_for_each_stage(store):
         "far": "it holds no word of the query",
     }
     assert why(k=1, search_type="hybrid")["half"] == "rank 2, below the first 1"
-    deep = why(k=1, search_type="hybrid", fetch_k=1)
+    given = {"dense": 0.35, "text": 0.65}  # the default reads ten in any case
+    deep = why(k=1, search_type="hybrid", fetch_k=1, weights=given)
     assert deep["half"] == "rank 2, not among the first 1 by meaning or by words"
     assert why(k=1, search_type="mmr")["half"].startswith("rank 2, but others add more")
 
@@ -256,7 +257,7 @@ def test_data_is_json(hostile):
     again = json.loads(json.dumps(hostile.to_dict()))
     assert again["search_type"] == "hybrid"
     assert again["plan"]["sources"][0] == {"name": "Dense", "depth": 50}
-    assert again["plan"]["fuse"]["name"] == "Weighted"
+    assert again["plan"]["fuse"]["name"] == "WeightedByQuery"
     assert [stage["name"] for stage in again["plan"]["stages"]] == [
         "Group",
         "Top",

@@ -26,7 +26,7 @@ def scores(hits):
 
 def test_the_defaults():
     assert config.DEFAULT_RRF_K == 60
-    assert dict(config.DEFAULT_FUSION_WEIGHTS) == {"dense": 0.35, "text": 0.65}
+    assert dict(config.DEFAULT_FUSION_WEIGHTS) == {"dense": 0.3, "text": 0.7}
 
 
 # --- reciprocal rank fusion --------------------------------------------------------------
@@ -124,10 +124,10 @@ def test_weighted_golden():
     assert ids(fused) == ["b", "c", "a", "d"]
     assert scores(fused) == pytest.approx(
         {
-            "a": 0.35 * 0.8,
-            "b": 0.35 * 0.4 + 0.65 * 0.8,
-            "c": 0.65 * 0.5,
-            "d": 0.35 * 0.2 + 0.65 * 0.2,
+            "a": 0.3 * 0.8,
+            "b": 0.3 * 0.4 + 0.7 * 0.8,
+            "c": 0.7 * 0.5,
+            "d": 0.3 * 0.2 + 0.7 * 0.2,
         },
         rel=1e-12,
     )

@@ -17,7 +17,7 @@ from langchain_ragstore.model import Hit, Record
 from langchain_ragstore.retrieval.cut import Threshold, Top
 from langchain_ragstore.retrieval.diversify import Diversify
 from langchain_ragstore.retrieval.group import Group
-from langchain_ragstore.retrieval.hybrid import ReciprocalRank, Weighted
+from langchain_ragstore.retrieval.hybrid import ReciprocalRank, Weighted, WeightedByQuery
 from langchain_ragstore.retrieval.neighbours import Neighbours
 from langchain_ragstore.retrieval.question import Question
 from langchain_ragstore.retrieval.sources import Dense, Lexical
@@ -32,7 +32,7 @@ PLANS = [
     (
         "hybrid",
         {},
-        Plan((Dense(50), Lexical(50)), Weighted(), (Top(4),)),
+        Plan((Dense(50), Lexical(50)), WeightedByQuery(), (Top(4),)),
     ),
     (
         "hybrid",
