@@ -18,7 +18,7 @@ class TextIndexed(DocumentReader):
     """A store's texts as its analyzer sees them."""
 
     def _terms_of(self, record: Record) -> Terms:
-        return to_terms(record, self._index_text, self._analyzer)
+        return to_terms(record, self._analyzer)
 
     def _check_analyzer(self) -> None:
         """Refuse what could not be indexed before a model is called for it.

@@ -42,7 +42,7 @@ def opened(listed: list[dict[str, Any]], matrix: Any, known: Known) -> SQLiteVec
     """A store of the pages with their vectors."""
     store = SQLiteVectorStore(known)
     store.add_embeddings(
-        [indexed(page) for page in listed],
+        [page["text"] for page in listed],
         matrix.tolist(),
         [{"title": page["title"]} for page in listed],
         ids=[page["id"] for page in listed],

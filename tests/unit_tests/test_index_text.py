@@ -30,6 +30,15 @@ def test_both_legs_find_a_title_and_return_the_text():
         assert search("printing", k=1) == [KEY]
 
 
+def test_a_title_counts_in_the_text_and_as_a_field():
+    store = SQLiteVectorStore(Counting())
+    store.add_documents([KEY])
+    (word,) = store.explain("printing", search_type="text").hits[0].words
+    assert word.body > 0
+    assert word.title > 0
+    assert not word.shown
+
+
 def test_a_function_of_ones_own():
     model = Counting()
     store = SQLiteVectorStore(model, index_text=lambda d: f"{d.metadata['summary']}")
