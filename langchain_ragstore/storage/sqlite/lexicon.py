@@ -84,6 +84,7 @@ class Lexicon:
     records: Rows
     expires: NDArray[np.float64]
     live: tuple[Rows, Rows, NDArray[np.float64]]
+    _order: Rows | None = field(default=None, init=False)
     _present: Present | None = field(default=None, init=False)
     _last: tuple[Terms, Present, Scored] | None = field(default=None, init=False)
 
@@ -94,6 +95,14 @@ class Lexicon:
         for segment in self.segments:
             arrays += [segment.stamps, segment.body, segment.title, segment.fences]
         return sum(array.nbytes for array in arrays)
+
+    def places(self, keys: Rows) -> Rows:
+        """The rows of records, by key; what is not indexed is left out."""
+        if self._order is None:  # nearly sorted, which is quick to sort, and used again
+            self._order = np.argsort(self.records, kind="stable")
+        at = np.searchsorted(self.records, keys, sorter=self._order)
+        rows = self._order[at[at < len(self.records)]]
+        return rows[np.isin(self.records[rows], keys)]
 
     def present(self, now: float) -> Present:
         """The rows that are in force and not expired."""

@@ -86,8 +86,8 @@ def _vectors(
 ) -> dict[bytes, Vector]:
     return {
         digest: np.frombuffer(data, np.float32)
-        for batch in sql.batches(list(digests))
-        for digest, data in connection.execute(statement, [*parameters, *batch])
+        for fitted, batch in sql.fitting(statement, list(digests))
+        for digest, data in connection.execute(fitted, [*parameters, *batch])
     }
 
 

@@ -249,7 +249,7 @@ class SQLiteReader:
                 connection, state, "r.key, r.id", now, ids=ids, where=EVERYTHING
             )
             wanted = np.array([key for key, _ in rows], np.int64)
-            places = np.flatnonzero(np.isin(known.records, wanted))
+            places = known.places(wanted)
             keys = known.records[places].tolist()
             score_of = dict(zip(keys, scores[places].tolist(), strict=True))
             return LexicalScores(

@@ -7,10 +7,13 @@ A text is bound as `CAST(? AS TEXT)`, because the driver refuses lone surrogates
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 ID_BATCH: Final = 250
 """Ids or keys in one statement: below the smallest limit of bound variables in use."""
+
+_SIZES: Final = (16, 64, ID_BATCH)
 
 TEXTS: Final = ", ".join(["CAST(? AS TEXT)"] * ID_BATCH)
 """What to bind a batch of texts to; see `batches`."""
@@ -32,6 +35,27 @@ def batches(values: Sequence[Any]) -> Iterator[list[Any]]:
     for start in range(0, len(values), ID_BATCH):
         batch = list(values[start : start + ID_BATCH])
         yield batch + [None] * (ID_BATCH - len(batch))
+
+
+def fitting(statement: str, values: Sequence[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """As `batches`, each with the statement for as few places as hold it.
+
+    A search reads some ten or fifty records, and 250 places take longer than those.
+
+    Args:
+        statement: With the places of a whole batch.
+        values: What to bind to them.
+    """
+    for start in range(0, len(values), ID_BATCH):
+        batch = list(values[start : start + ID_BATCH])
+        size = next(size for size in _SIZES if len(batch) <= size)
+        yield _with_places(statement, size), batch + [None] * (size - len(batch))
+
+
+@lru_cache(maxsize=256)
+def _with_places(statement: str, size: int) -> str:
+    few = ", ".join(["CAST(? AS TEXT)"] * size), ", ".join("?" * size)
+    return statement.replace(TEXTS, few[0]).replace(_KEYS, few[1])
 
 
 # --- collections ---------------------------------------------------------------------

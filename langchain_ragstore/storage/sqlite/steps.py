@@ -202,9 +202,11 @@ def rows(
         statement = sql.select(columns, condition, vectors=vectors)
         return [
             row
-            for batch in sql.batches([bound(id) for id in dict.fromkeys(ids)])
+            for fitted, batch in sql.fitting(
+                statement, [bound(id) for id in dict.fromkeys(ids)]
+            )
             for row in connection.execute(
-                statement, [state.collection, now, *batch, *clause.parameters]
+                fitted, [state.collection, now, *batch, *clause.parameters]
             )
         ]
 
@@ -235,15 +237,13 @@ def by_key(
         names = sql.select("r.key, r.id", sql.AMONG_KEYS)
         tied = [
             Hit(Record(id, "", {"key": key}), score_of[key])
-            for batch in sql.batches(keys)
-            for key, id in connection.execute(names, [state.collection, now, *batch])
+            for fitted, batch in sql.fitting(names, keys)
+            for key, id in connection.execute(fitted, [state.collection, now, *batch])
         ]
         keys = [hit.record.metadata["key"] for hit in ranked(tied, k)]
     statement = sql.records(sql.AMONG_KEYS, vectors=vectors)
-    for batch in sql.batches(keys):
-        yield from map(
-            record, connection.execute(statement, [state.collection, now, *batch])
-        )
+    for fitted, batch in sql.fitting(statement, keys):
+        yield from map(record, connection.execute(fitted, [state.collection, now, *batch]))
 
 
 def record(row: Iterable[Any]) -> tuple[int, Record]:
