@@ -25,8 +25,8 @@ $(MADE):
 	@touch $@
 
 $(RUNTIME): $(MADE) pyproject.toml
-	@echo "setting up: the package and what it needs"
-	@$(INSTALL) --editable .
+	@echo "setting up: the package, what it needs, and if it installs, a model that knows meaning"
+	@$(INSTALL) --editable ".[local]" 2>/dev/null || $(INSTALL) --editable .
 	@touch $@
 
 $(TESTING): $(RUNTIME)
