@@ -26,12 +26,15 @@ COUNT, DIMENSION, ROUNDS, SEED = 10_000, 1536, 5, 7
 THIRD_PARTY = """
 import sqlite3, numpy, numpy.typing, pydantic
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.document_loaders import BaseLoader
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.indexing import RecordManager
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import BasePromptTemplate, ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough, run_in_executor
+from langchain_core.stores import ByteStore
 from langchain_core.structured_query import Visitor
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from langchain_core.vectorstores import VectorStoreRetriever

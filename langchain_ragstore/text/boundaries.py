@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, Protocol, TypeAlias
 
 from langchain_ragstore.text import graphemes
@@ -28,6 +29,9 @@ class Breaks(Protocol):
 
 Classes: TypeAlias = Callable[[str], Sequence[Breaks]]
 """Given a text, its classes of breaks, the best first."""
+
+Find: TypeAlias = Callable[..., Iterator[re.Match[str]]]
+"""`finditer` of a pattern."""
 
 LOOK_AROUND: Final = 16
 """Code points beside a stretch in which a mark may stand whose break lies inside it."""
@@ -187,21 +191,25 @@ _find_paragraphs = re.compile(f"{_NEWLINE}(?:{_BLANK}*+{_NEWLINE})++|\u2029").fi
 _find_plain_paragraphs = re.compile(f"\n(?:{_BLANK}*+\n)++").finditer
 _find_lines = re.compile(_NEWLINE).finditer
 
-_scan_natural: Final = tuple(
-    re.compile(pattern).finditer
-    for pattern in (
-        _SENTENCE,
-        _marked("；：", ";:"),
-        _marked("，、､", ","),
-        f"(?:{_BLANK}|\u200b)++(?:{_LINE_ENDS})?+",
-        f"{_LETTER}[{_ACCENT}]*+(?=[{_UNSPACED}])|[{_UNSPACED}](?={_LETTER})",
+
+@cache
+def _scan_natural() -> tuple[Find, ...]:
+    """Sentence, clause, comma, blank, border; built at first use, as it takes a while."""
+    return tuple(
+        re.compile(pattern).finditer
+        for pattern in (
+            _SENTENCE,
+            _marked("；：", ";:"),
+            _marked("，、､", ","),
+            f"(?:{_BLANK}|\u200b)++(?:{_LINE_ENDS})?+",
+            f"{_LETTER}[{_ACCENT}]*+(?=[{_UNSPACED}])|[{_UNSPACED}](?={_LETTER})",
+        )
     )
-)
 
 
 def natural(text: str) -> tuple[Breaks, ...]:
     """Blank line, line, sentence, clause, comma, blank, border between scripts."""
-    scanned = [Scanned(text, find, _END) for find in _scan_natural]
+    scanned = [Scanned(text, find, _END) for find in _scan_natural()]
     return *_line_breaks(text), *scanned
 
 
@@ -222,23 +230,34 @@ _OPENERS: Final = "「『“‘（【《〈〔〖〘〚［｛｢«(\\[{"
 _match_marks = re.compile(f"[{_MARKS}]++").match
 _match_openers = re.compile(f"[{_OPENERS}]++").match
 _NUMBER: Final = r"(?:\d|[.,:](?<=\d[.,:])(?=\d))++"
-_match_runs: Final = tuple(
-    re.compile(pattern).match
-    for pattern in (
-        f"{_JOINED}++",
-        f"(?:{_NUMBER}|{_LETTER}|[{_ACCENT}])++",
-        _NUMBER,
-        f"(?:(?!\\d){_LETTER}|[{_ACCENT}])++",
+
+
+@cache
+def _match_runs() -> tuple[Callable[..., re.Match[str] | None], ...]:
+    """Names and addresses; words in them; numbers and letters in those.
+
+    Read backwards they are the same. Built at first use, as it takes a while.
+    """
+    return tuple(
+        re.compile(pattern).match
+        for pattern in (
+            f"{_JOINED}++",
+            f"(?:{_NUMBER}|{_LETTER}|[{_ACCENT}])++",
+            _NUMBER,
+            f"(?:(?!\\d){_LETTER}|[{_ACCENT}])++",
+        )
     )
-)
-"""Names and addresses; words in them; numbers and letters in those. Read backwards they
-are the same."""
+
 
 _SIGNS: Final = r"[-!#$%&)*+,./:;=>?@\\\]^_|}~]"
-_find_signs: Final = re.compile(
-    f"{_SIGNS}(?<!{_SIGNS}{_SIGNS}){_SIGNS}*+(?={_LETTER})(?<!\\d[.,:])"
-).finditer
-"""Where a name that is too long for a chunk is cut best: behind a slash, for one."""
+
+
+@cache
+def _find_signs() -> Find:
+    """Where a name that is too long for a chunk is cut best: behind a slash, for one."""
+    return re.compile(
+        f"{_SIGNS}(?<!{_SIGNS}{_SIGNS}){_SIGNS}*+(?={_LETTER})(?<!\\d[.,:])"
+    ).finditer
 
 
 def units(text: str, place: int, lowest: int, highest: int) -> Iterator[tuple[int, int]]:
@@ -256,22 +275,23 @@ def units(text: str, place: int, lowest: int, highest: int) -> Iterator[tuple[in
         it, of the part of the name between two signs, of the word in that part, of the
         number or the letters in that word.
     """
+    match_runs = _match_runs()
     marks = _match_marks(text, place, highest)
     if marks:
         first = place - length_behind(_match_marks, text, lowest, place)
         if first > lowest and not text[first - 1].isspace():
-            word = first - length_behind(_match_runs[0], text, lowest, first)
+            word = first - length_behind(match_runs[0], text, lowest, first)
             yield min(word, first - 1), marks.end()
         yield first, marks.end()
-    for match_run in _match_runs:
+    for match_run in match_runs:
         ahead = match_run(text, place, highest)
         length = length_behind(match_run, text, lowest, place)
         if not ahead or not length:
             continue
         start, end = place - length, ahead.end()
         yield start, end
-        if match_run is _match_runs[0]:
-            signs = Scanned(text, _find_signs, _END)
+        if match_run is match_runs[0]:
+            signs = Scanned(text, _find_signs(), _END)
             yield signs.last(start, place) or start, signs.first(place, end) or end
 
 
