@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from langchain_core.documents import Document
 from langchain_core.runnables import run_in_executor
 from langchain_core.vectorstores import VectorStore
 from langchain_text_splitters import TextSplitter
 
-from langchain_ragstore import watching
 from langchain_ragstore.config import DEFAULT_INGEST_BATCH, DEFAULT_STABLE_SECONDS
 from langchain_ragstore.errors import InvalidInputError
-from langchain_ragstore.folders import Folder, Run
 from langchain_ragstore.ingestion import (
     IngestReport,
     Source,
@@ -22,10 +21,15 @@ from langchain_ragstore.ingestion import (
     former_ids,
     to_chunks,
 )
-from langchain_ragstore.loaders.files import Choice, Patterns
 from langchain_ragstore.path_report import PathReport
 from langchain_ragstore.progress import bar
 from langchain_ragstore.sources import areplace_sources, replace_sources
+
+# Files are read by a part of its own, which is imported when one is: it takes a fifth of
+# the time that the whole package takes, and many programs have their documents already.
+if TYPE_CHECKING:
+    from langchain_ragstore.folders import Folder, Run
+    from langchain_ragstore.loaders.files import Patterns
 
 
 class Ingester:
@@ -146,8 +150,8 @@ class Ingester:
             assert pipeline.ingest_path("./docs/").unchanged == 1
             ```
         """
-        choice = Choice(include, exclude)
-        folder = self._folder(path, choice, encoding, delete_missing=delete_missing)
+        patterns = (include, exclude)
+        folder = self._folder(path, patterns, encoding, delete_missing=delete_missing)
         return folder.run().ingest(batch_size, progress)
 
     async def aingest_path(
@@ -162,10 +166,11 @@ class Ingester:
         progress: bool | None = None,
     ) -> PathReport:
         """As `ingest_path`, awaiting the embedder; files are read off the event loop."""
-        choice = Choice(include, exclude)
+        patterns = (include, exclude)
 
         def begin() -> Run:
-            return self._folder(path, choice, encoding, delete_missing=delete_missing).run()
+            folder = self._folder(path, patterns, encoding, delete_missing=delete_missing)
+            return folder.run()
 
         run = await run_in_executor(None, begin)
         return await run.aingest(batch_size, progress)
@@ -205,23 +210,28 @@ class Ingester:
             MissingExtraError: watchfiles (extra `watch`) is not installed.
             StoreClosedError: The store was closed; also out of the iterator.
         """
-        choice = Choice(include, exclude)
-        folder = self._folder(path, choice, encoding, delete_missing=delete_missing)
+        from langchain_ragstore import watching  # noqa: PLC0415 - see above
+
+        patterns = (include, exclude)
+        folder = self._folder(path, patterns, encoding, delete_missing=delete_missing)
         return watching.watch(folder, stable_seconds, stop_event)
 
     def _folder(
         self,
         path: str | os.PathLike[str],
-        choice: Choice,
+        patterns: tuple[Patterns, Patterns],
         encoding: str | None,
         *,
         delete_missing: bool,
     ) -> Folder:
+        from langchain_ragstore.folders import Folder  # noqa: PLC0415 - see above
+        from langchain_ragstore.loaders.files import Choice  # noqa: PLC0415
+
         return Folder(
             self.store,
             self.splitter,
             path,
-            choice,
+            Choice(*patterns),
             delete_missing=delete_missing,
             encoding=encoding,
         )
