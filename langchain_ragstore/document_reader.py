@@ -27,7 +27,7 @@ from langchain_ragstore.documents import (
     to_name,
     to_timestamps,
 )
-from langchain_ragstore.embedder import Embedder
+from langchain_ragstore.embedder import Embedder, new_identity
 from langchain_ragstore.errors import FilterError, InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, Filter, both, identity
 from langchain_ragstore.model import Record
@@ -51,11 +51,16 @@ class DocumentReader(VectorStore):
         text_analyzer: TextAnalyzer | None = None,
         check_model: bool = True,
         index_text: IndexText | None = None,
+        in_memory: bool = False,
     ) -> None:
         self.collection_name = to_name("collection_name", collection_name)
         self._backend = backend
         self._embedder = Embedder(
-            embedding, backend, self.collection_name, check=check_model
+            embedding,
+            backend,
+            self.collection_name,
+            check=check_model and not in_memory,
+            identity=new_identity(embedding) if in_memory else None,
         )
         self._scope = scope or Scope()
         self._id_factory = id_factory

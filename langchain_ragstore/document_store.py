@@ -28,7 +28,11 @@ from langchain_ragstore.documents import (
     to_indexed,
     with_titles,
 )
-from langchain_ragstore.errors import ConflictError, InvalidInputError
+from langchain_ragstore.errors import (
+    ConflictError,
+    EmbeddingMismatchError,
+    InvalidInputError,
+)
 from langchain_ragstore.filters import EVERYTHING, Filter, both
 from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.model import Record
@@ -122,7 +126,7 @@ class DocumentStore(DocumentWriter):
     ) -> int:
         """Change metadata that are indexed, too; how many documents were changed."""
         for _ in range(REINDEX_ATTEMPTS - 1):
-            with suppress(ConflictError):
+            with suppress(ConflictError, EmbeddingMismatchError):
                 return self._reindexed_once(ids, where, changes, removed)
         return self._reindexed_once(ids, where, changes, removed)
 
@@ -136,11 +140,12 @@ class DocumentStore(DocumentWriter):
         self._check_analyzer()
         if ids is not None:
             where = both(where, to_filter({"$id": {"$in": list(ids)}}))
+        model = self._backend.fingerprint(self.collection_name)  # of the vectors read next
         old = self._backend.scan(self.collection_name, where=where, vectors=True)
         new = [self._patched(record, changes, removed) for record in old]
         with self._embedder.rescue():
             made = self._embedder.embed(by_digest(new))
-            self._write(new, made, expected=old)
+            self._write(new, made, expected=old, model=None if made else model)
         return len(old)
 
     def _patched(

@@ -26,7 +26,7 @@ from langchain_ragstore.documents import (
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.ingestion import Done, IngestReport, Source, SourceWriter, advance
 from langchain_ragstore.keywords import refuse_unknown
-from langchain_ragstore.model import Record, Vector
+from langchain_ragstore.model import Fingerprint, Record, Vector
 from langchain_ragstore.text_index import TextIndexed
 from langchain_ragstore.vectors.arrays import unit_matrix
 
@@ -263,6 +263,7 @@ class DocumentWriter(TextIndexed):
         made: Mapping[bytes, Vector] = NOTHING_MADE,
         remove: Collection[str] = (),
         expected: Sequence[Record] = (),
+        model: Fingerprint | None = None,
     ) -> None:
         """Store records and remove ids, in one transaction.
 
@@ -271,9 +272,12 @@ class DocumentWriter(TextIndexed):
             made: What this store's model made, by digest, for records without a vector.
             remove: Ids.
             expected: As in `Backend.upsert`.
+            model: What made the vectors that the records have, if that is known.
         """
         if not records and not remove:
             return
+        if self._embedder.model is None:
+            records = self._with_given(records, made)
         self._backend.upsert(
             self.collection_name,
             [
@@ -286,9 +290,25 @@ class DocumentWriter(TextIndexed):
             remove=remove,
             guard=self._scope.where,
             expected=expected,
-            model=self._embedder.fingerprint if made else None,
+            model=model or (self._embedder.fingerprint if made else None),
         )
         self._embedder.stored(made)
+
+    def _with_given(
+        self, records: Sequence[Record], made: Mapping[bytes, Vector]
+    ) -> list[Record]:
+        """With the vectors that were given for the same texts: no model can make them."""
+        lacking = [r.id for r in records if r.vector is None and r.digest not in made]
+        stored = self._backend.get(
+            self.collection_name, lacking, where=self._scope.where, vectors=True
+        )
+        given = {r.id: r for r in stored if r.vector is not None and r.digest is None}
+        return [
+            replace(r, vector=given[r.id].vector, digest=None)
+            if r.id in given and given[r.id].content == r.content
+            else r
+            for r in records
+        ]
 
 
 def by_digest(records: Iterable[Record]) -> dict[bytes, str]:

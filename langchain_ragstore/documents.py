@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -313,7 +314,8 @@ def to_indexed(
     """
     if index_text is with_titles:
         return _below(titles(metadata), text)
-    made = index_text(Document(id=id, page_content=text, metadata=dict(metadata)))
+    own = copy.deepcopy(dict(metadata))  # a function may change what it is given
+    made = index_text(Document(id=id, page_content=text, metadata=own))
     if not isinstance(made, str):
         raise InvalidInputError(
             f"index_text must return a string, got {made!r} for document {id!r}"

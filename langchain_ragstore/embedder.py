@@ -15,13 +15,14 @@ from langchain_ragstore.config import DEFAULT_EMBED_BATCH, PROBE_TEXT
 from langchain_ragstore.documents import to_count
 from langchain_ragstore.errors import (
     DimensionMismatchError,
+    EmbeddingMismatchError,
     InvalidInputError,
     MissingExtraError,
 )
 from langchain_ragstore.model import Fingerprint, Matrix, Vector
 from langchain_ragstore.storage.base import Backend, check_model
 from langchain_ragstore.unstored import Unstored
-from langchain_ragstore.vectors.arrays import unit_matrix
+from langchain_ragstore.vectors.arrays import unit_matrix, unit_vector
 
 Calls: TypeAlias = Generator[list[str], Any, None]
 """Gives texts for the model, and is sent what the model answers."""
@@ -41,6 +42,8 @@ class Embedder:
         backend: Where the collection's vectors are.
         collection: Its name.
         check: Whether to compare models.
+        identity: What the model is known by, if it need not be asked: where nothing but
+            this process knows the collection.
         clock: Seconds, of any beginning.
 
     Raises:
@@ -55,6 +58,7 @@ class Embedder:
         collection: str,
         *,
         check: bool = True,
+        identity: Fingerprint | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.model = _named(model) if isinstance(model, str) else model
@@ -66,7 +70,8 @@ class Embedder:
             )
         self._backend, self._collection, self._check = backend, collection, check
         self._unstored = Unstored(backend, collection, clock)
-        self._fingerprint: Fingerprint | None = None
+        self._identity = identity
+        self._fingerprint = identity if self.model is not None else None
 
     @property
     def fingerprint(self) -> Fingerprint | None:
@@ -78,7 +83,7 @@ class Embedder:
     def embed(
         self, texts: Mapping[bytes, str], batch_size: int | None = None
     ) -> dict[bytes, Vector]:
-        """The unit vectors of texts; none without a model.
+        """The unit vectors of texts; without a model, of those that have one already.
 
         Texts that the collection has no vector of are sent in batches. What follows must
         either store the vectors and say so (`stored`) or fail within `rescue`.
@@ -95,31 +100,45 @@ class Embedder:
                 cannot be stored; names the text.
             EmbeddingMismatchError: Another model made the collection's vectors.
         """
-        if self.model is None:
-            return {}
+        model = self.model
+        if model is None:
+            return self._backend.known(self._collection, texts, None)
         vectors: dict[bytes, Vector] = {}
         calls = self._calls(vectors, texts, batch_size)
         batch = next(calls, None)
         while batch is not None:
             with _explained(batch):
-                answer = self.model.embed_documents(batch)
+                answer = model.embed_documents(batch)
             batch = _sent(calls, answer)
+        self._check_same(model)
         return vectors
 
     async def aembed(
         self, texts: Mapping[bytes, str], batch_size: int | None = None
     ) -> dict[bytes, Vector]:
         """As `embed`, awaiting the model."""
-        if self.model is None:
-            return {}
+        model = self.model
+        if model is None:
+            return await run_in_executor(
+                None, self._backend.known, self._collection, texts, None
+            )
         vectors: dict[bytes, Vector] = {}
         calls = self._calls(vectors, texts, batch_size)
         batch = await run_in_executor(None, next, calls, None)
         while batch is not None:
             with _explained(batch):
-                answer = await self.model.aembed_documents(batch)
+                answer = await model.aembed_documents(batch)
             batch = await run_in_executor(None, _sent, calls, answer)
+        self._check_same(model)
         return vectors
+
+    def _check_same(self, model: Embeddings) -> None:
+        """Refuse vectors of a model that was exchanged while it made them."""
+        if self.model is not model:
+            raise EmbeddingMismatchError(
+                f"collection {self._collection!r} was given another model by reembed() "
+                "while texts were embedded for it; nothing was stored, try again"
+            )
 
     def _calls(
         self,
@@ -132,7 +151,8 @@ class Embedder:
         if not texts:
             return
         yield from self._before_use()
-        vectors.update(self._backend.known(self._collection, texts, self._fingerprint))
+        maker = self._fingerprint  # whatever becomes of this embedder meanwhile
+        vectors.update(self._backend.known(self._collection, texts, maker))
         unknown = [digest for digest in texts if digest not in vectors]
         for start in range(0, len(unknown), size):
             digests = unknown[start : start + size]
@@ -141,7 +161,7 @@ class Embedder:
             _check_length(matrix, vectors)
             new = dict(zip(digests, matrix, strict=True))
             vectors.update(new)
-            self._unstored.add(new, self._fingerprint)
+            self._unstored.add(new, maker)
 
     @property
     def checks(self) -> bool:
@@ -169,16 +189,25 @@ class Embedder:
         return self._fingerprint
 
     def _before_use(self) -> Calls:
-        if self._check:
+        if self._check or self._fingerprint is not None:
             yield from self._introduction(self._noted())
 
     def beside(self, model: Embeddings | str, collection: str) -> Embedder:
         """Another model for another collection of the same file."""
-        return Embedder(model, self._backend, collection, check=self._check)
+        fresh = None if self._identity is None else new_identity(model)
+        return Embedder(model, self._backend, collection, check=self._check, identity=fresh)
 
     def become(self, other: Embedder) -> None:
         """Take over another one's model, whose vectors the collection has now."""
         self.model, self._fingerprint = other.model, other.fingerprint
+        self._identity = other._identity
+
+    def agrees(self, model: object) -> bool:
+        """Whether a model is still this one and the collection's, as far as is known."""
+        if self.model is not model:
+            return False
+        noted = self._noted() if self._fingerprint is not None else None
+        return noted is None or noted.agrees(self._fingerprint or noted)
 
     def stored(self, digests: Iterable[bytes | None]) -> None:
         """Tell that texts have records now."""
@@ -209,7 +238,7 @@ class Embedder:
             with _explained(probe):
                 answer = model.embed_documents(probe)
             _sent(calls, answer)
-        return model.embed_query(query)
+        return _given(model.embed_query(query))
 
     async def aembed_query(self, query: str) -> list[float]:
         """As `embed_query`, awaiting the model."""
@@ -220,7 +249,7 @@ class Embedder:
             with _explained(probe):
                 answer = await model.aembed_documents(probe)
             await run_in_executor(None, _sent, calls, answer)
-        return await model.aembed_query(query)
+        return _given(await model.aembed_query(query))
 
     def _for_query(self, query: str) -> Embeddings:
         if not isinstance(query, str):
@@ -235,7 +264,8 @@ class Embedder:
     # --- the model -----------------------------------------------------------------------
 
     def _before_query(self) -> Calls:
-        stored = self._noted() if self._check else None
+        asked = self._check or self._fingerprint is not None
+        stored = self._noted() if asked else None
         if stored is not None:
             yield from self._introduction(stored)
 
@@ -249,6 +279,19 @@ class Embedder:
 
     def _noted(self) -> Fingerprint | None:
         return self._backend.fingerprint(self._collection)
+
+
+def new_identity(model: object) -> Fingerprint:
+    """What tells a model from every other in this process, without asking it."""
+    return Fingerprint(
+        _name(model), unit_vector(np.random.default_rng().normal(size=16).tolist())
+    )
+
+
+def _given(vector: Any) -> list[float]:
+    if vector is None:
+        raise InvalidInputError("the embedding model returned None for the query")
+    return vector  # type: ignore[no-any-return]
 
 
 def _sent(calls: Calls, answer: Any) -> list[str] | None:
@@ -273,7 +316,7 @@ def _explained(texts: Sequence[str]) -> Iterator[None]:
         raise
 
 
-def _name(model: Embeddings | None) -> str:
+def _name(model: object) -> str:
     """What people call a model: its class, and what the class says it calls."""
     found = (getattr(model, attribute, None) for attribute in _NAMES)
     given = next((name for name in found if name and isinstance(name, str)), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -149,7 +150,12 @@ def _threshold(keywords: Mapping[str, Any]) -> list[Stage]:
         return []
     if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
         raise InvalidInputError(f"score_threshold must be a number, got {value!r}")
-    return [Threshold(float(value))]
+    try:
+        return [Threshold(float(value))]
+    except OverflowError:  # an int that no float holds
+        raise InvalidInputError(
+            f"score_threshold must be a number, got {value!r:.80}"
+        ) from None
 
 
 def _group(keywords: Mapping[str, Any], k: int) -> list[Stage]:
@@ -215,16 +221,20 @@ def to_fusion(keywords: Mapping[str, Any]) -> Fusion:
         raise InvalidInputError(f"fusion is one of {', '.join(FUSIONS)}, got {method!r}")
     given = keywords.get("weights")
     weights = {} if given is None else _weights(given)
-    rrf_k = _at_least_0("rrf_k", keywords.get("rrf_k", DEFAULT_RRF_K))
     if method == "rrf":
+        rrf_k = _at_least_0("rrf_k", keywords.get("rrf_k", DEFAULT_RRF_K))
         return ReciprocalRank(rrf_k, **weights)
+    if "rrf_k" in keywords:
+        raise InvalidInputError(
+            f"rrf_k={keywords['rrf_k']!r} is read with fusion='rrf' alone, got {method!r}"
+        )
     return Weighted(**weights) if weights else WeightedByQuery()
 
 
 def _at_least_0(name: str, value: Any) -> float:
     number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0 <= value < math.inf:
-        raise InvalidInputError(f"{name} must be a number of at least 0, got {value!r}")
+    if not number or not 0 <= value <= sys.float_info.max:
+        raise InvalidInputError(f"{name} must be a number of at least 0, got {value!r:.80}")
     return float(value)
 
 

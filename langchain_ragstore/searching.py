@@ -141,14 +141,28 @@ class Searcher(Reembedding):
         self, query: str, search_type: str, keywords: Mapping[str, Any]
     ) -> Scored:
         search = self._asked(query, search_type, keywords)
-        vector = self._embedder.embed_query(query) if search.embeds else None
-        return self._results(query, vector, search)
+        if not search.embeds:
+            return self._results(query, None, search)
+        model = self._embedder.model
+        found = self._results(query, self._embedder.embed_query(query), search)
+        if self._embedder.agrees(model):
+            return found
+        # The collection was embedded anew meanwhile. Either this store has the new model,
+        # too, or it is refused now.
+        return self._results(query, self._embedder.embed_query(query), search)
 
     async def _asearched(
         self, query: str, search_type: str, keywords: Mapping[str, Any]
     ) -> Scored:
         search = self._asked(query, search_type, keywords)
-        vector = await self._embedder.aembed_query(query) if search.embeds else None
+        if not search.embeds:
+            return await run_in_executor(None, self._results, query, None, search)
+        model = self._embedder.model
+        vector = await self._embedder.aembed_query(query)
+        found = await run_in_executor(None, self._results, query, vector, search)
+        if await run_in_executor(None, self._embedder.agrees, model):
+            return found
+        vector = await self._embedder.aembed_query(query)
         return await run_in_executor(None, self._results, query, vector, search)
 
     def _asked(self, query: str, search_type: str, keywords: Mapping[str, Any]) -> Search:

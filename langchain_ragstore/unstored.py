@@ -53,8 +53,8 @@ class Unstored:
         """Write what is noted; a file that refuses is no reason to fail."""
         with self._lock:
             vectors, self._vectors = self._vectors, {}
-        if not vectors:
-            return
+        if not vectors or self._model is None:
+            return  # who knows whether the next try has the same model
         try:
             self._backend.keep(self._collection, vectors, self._model)
         except RagStoreError as error:

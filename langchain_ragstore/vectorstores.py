@@ -120,8 +120,9 @@ class SQLiteVectorStore(BackendVectorStore):
             collection_name=collection_name,
             id_factory=id_factory,
             text_analyzer=text_analyzer,
-            # What lives in memory alone is never opened with another model.
-            check_model=check_model and backend.database.path != MEMORY,
+            check_model=check_model,
+            # Nobody else can open it with another model: no need to ask this one.
+            in_memory=backend.database.path == MEMORY,
             index_text=index_text,
         )
 

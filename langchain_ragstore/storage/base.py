@@ -242,7 +242,7 @@ def check_dimension(collection: str, stored: int, given: int) -> None:
     if stored != given:
         raise DimensionMismatchError(
             f"collection {collection!r} holds vectors of {stored} dimensions, got {given}; "
-            "use the embedding it was made with, another collection_name, or clear() it"
+            "use the embedding it was made with, another collection_name, or reembed()"
         )
 
 
@@ -288,7 +288,7 @@ def check_model(
         )
     raise EmbeddingMismatchError(
         f"collection {collection!r} holds vectors of {stored.name}, but {given.name} makes "
-        f"other ones of the same {here} dimensions, and they cannot be compared; {way_out} "
+        f"other ones, which cannot be compared with them; {way_out} "
         "(check_model=False turns this check off)"
     )
 

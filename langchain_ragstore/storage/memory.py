@@ -306,6 +306,7 @@ class MemoryBackend:
             made = self._models.kept(staged, self._models.noted(staged))
             lacking = [id for id, digest in digests.items() if digest not in made]
             if not lacking:
+                self._models.forget(collection)
                 self._models.move(staged, collection if present else None)
                 records = [
                     replace(r, vector=made[digests[r.id]].copy(), digest=digests[r.id])

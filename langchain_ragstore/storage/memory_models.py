@@ -62,9 +62,8 @@ class Models:
         self._kept.pop(collection, None)
 
     def move(self, collection: str, to: str | None) -> None:
-        """Give a model to another collection, and forget what both keep."""
+        """Give a model to another collection."""
         model = self._noted.pop(collection, None)
         self.forget(collection)
         if to is not None:
             self._noted[to] = model
-            self.forget(to)

@@ -20,6 +20,7 @@ from langchain_ragstore.config import KEEP_SECONDS, PROBE_TEXT
 from langchain_ragstore.errors import (
     DimensionMismatchError,
     EmbeddingMismatchError,
+    InvalidInputError,
     StorageError,
 )
 from langchain_ragstore.model import Fingerprint, alike
@@ -310,22 +311,33 @@ async def test_a_failed_ingestion_of_one_source_goes_on(path, asynchronous):
     assert len(model.texts) == 1 + 20
 
 
+MODEL = Fingerprint("model", np.ones(1, np.float32))
+
+
 def test_vectors_wait_for_their_records_only_so_long():
     clock, backend = Clock(), MemoryBackend()
     unstored = Unstored(backend, "c", clock)
     one, two = np.eye(2, dtype=np.float32)
-    unstored.add({b"1": one}, None)
+    unstored.add({b"1": one}, MODEL)
     clock.now += KEEP_SECONDS - 0.01
-    unstored.add({b"2": two}, None)
-    assert backend.known("c", [b"1", b"2"], None) == {}
+    unstored.add({b"2": two}, MODEL)
+    assert backend.known("c", [b"1", b"2"], MODEL) == {}
     unstored.stored([b"1", None])
     clock.now += 0.02
-    unstored.add({b"3": one}, None)
-    assert list(backend.known("c", [b"1", b"2", b"3"], None)) == [b"2", b"3"]
-    unstored.add({b"4": one}, None)  # the wait begins anew
-    assert list(backend.known("c", [b"4"], None)) == []
+    unstored.add({b"3": one}, MODEL)
+    assert list(backend.known("c", [b"1", b"2", b"3"], MODEL)) == [b"2", b"3"]
+    unstored.add({b"4": one}, MODEL)  # the wait begins anew
+    assert list(backend.known("c", [b"4"], MODEL)) == []
     unstored.keep()
-    assert list(backend.known("c", [b"4"], None)) == [b"4"]
+    assert list(backend.known("c", [b"4"], MODEL)) == [b"4"]
+
+
+def test_what_an_unknown_model_made_is_not_kept():
+    backend = MemoryBackend()
+    unstored = Unstored(backend, "c", Clock())
+    unstored.add({b"1": np.ones(1, np.float32)}, None)
+    unstored.keep()
+    assert backend.known("c", [b"1"], None) == {}
 
 
 def test_a_file_that_refuses_to_keep_vectors_hides_no_error(path, caplog):
@@ -333,7 +345,7 @@ def test_a_file_that_refuses_to_keep_vectors_hides_no_error(path, caplog):
     unstored = Unstored(
         SQLiteVectorStore(None, path, read_only=True)._backend, "c", Clock()
     )
-    unstored.add({b"1": np.ones(1, np.float32)}, None)
+    unstored.add({b"1": np.ones(1, np.float32)}, MODEL)
     with caplog.at_level(logging.WARNING):
         unstored.keep()
     assert "1 new vectors could not be kept" in caplog.text
@@ -361,3 +373,112 @@ def test_given_vectors_stay_while_their_text_is_the_same():
     assert store.similarity_search_with_score("q")[0][1] == 1
     RagPipeline(store=store).ingest([make_document("x", "cup")])
     assert store.similarity_search_with_score("q")[0][1] == 0
+
+
+# --- without a model, and where the model changes under one's hands ---------------------
+
+
+def test_a_store_without_a_model_keeps_the_vectors_of_its_texts(path):
+    with SQLiteVectorStore(Counting(), path) as store:
+        store.add_texts(["a", "b"], ids=["a", "b"])
+    with SQLiteVectorStore(None, path) as store:
+        store.add_texts(["a"], ids=["a"])
+        store.update_document("b", make_document("b", "b", metadata={"lang": "en"}))
+        assert store.stats()["vectors"] == 2
+        store.update_document("b", make_document("b", "other"))
+        assert store.stats()["vectors"] == 1  # that of "b" is none of "other"
+    with SQLiteVectorStore(Counting(), path) as store:
+        assert store.similarity_search_with_score("a", k=1)[0][1] == pytest.approx(1)
+
+
+def test_a_store_without_a_model_keeps_given_vectors():
+    store = SQLiteVectorStore()
+    store.add_embeddings(["a"], [[1.0, 0.0]], ids=["a"])
+    store.update_document("a", make_document("a", "a", metadata={"n": 1}))
+    store.add_texts(["a"], ids=["a"])
+    assert store.similarity_search_with_score_by_vector([1.0, 0.0])[0][1] == 1
+    store.add_texts(["b"], ids=["a"])
+    assert store.stats()["vectors"] == 0
+
+
+@pytest.mark.parametrize("unchecked", [True, False])
+def test_kept_vectors_outlive_no_change_of_an_unasked_model(path, unchecked):
+    """In memory, and with check_model=False, no probe tells models apart."""
+    where = path if unchecked else ":memory:"
+    texts = [f"text {n}" for n in range(6)]
+    store = SQLiteVectorStore(Breaking(3), where, check_model=not unchecked)
+    with pytest.raises(ConnectionError):
+        store.add_texts(texts, batch_size=2)
+    if unchecked:
+        store.close()
+        store = SQLiteVectorStore(Turned(32), where, check_model=False)
+    else:
+        assert store.reembed(Turned(32)) == 0
+    store.add_texts(texts)
+    scores = [store.similarity_search_with_score(t, k=1)[0][1] for t in texts]
+    assert scores == pytest.approx([1] * 6)
+    store.close()
+
+
+def test_a_patch_does_not_bring_back_an_old_models_vector(path):
+    other = SQLiteVectorStore(Counting(), path, index_text=lambda d: d.page_content)
+    other.add_texts(["a", "b"], ids=["a", "b"])
+    due = [True]
+
+    def index_text(document):
+        if due and other:
+            due.clear()
+            other.reembed(Turned())  # stands for another process
+        return document.page_content
+
+    with SQLiteVectorStore(Counting(), path, index_text=index_text) as store:
+        assert store.update_metadata(["a"], patch={"x": 1}) == 1
+    assert other.get("a")[0].metadata == {"x": 1}
+    assert other.similarity_search_with_score("a", k=1)[0][1] == pytest.approx(1)
+    other.close()
+
+
+async def test_a_text_that_is_embedded_while_the_model_changes_is_refused(add):
+    """Also in memory, where no probe is asked for."""
+
+    class Changing(Counting):
+        def _documents(self, name, texts):
+            vectors = super()._documents(name, texts)
+            if "b" in texts:
+                store.reembed(Turned())
+            return vectors
+
+    store = SQLiteVectorStore(Changing())
+    await add(store, ["a"])
+    with pytest.raises(EmbeddingMismatchError):
+        await add(store, ["b"])
+    assert store.similarity_search_with_score("a", k=1)[0][1] == pytest.approx(1)
+
+
+async def test_a_search_in_which_the_model_changes_is_made_again(path, find):
+    class Changing(Counting):
+        def embed_query(self, text):
+            vector = super().embed_query(text)
+            store.reembed(Turned())
+            return vector
+
+        async def aembed_query(self, text):
+            return self.embed_query(text)
+
+    store = SQLiteVectorStore(Changing(), path)
+    store.add_texts(["a", "b", "c"])
+    (found,) = await find(store, "a", k=1)
+    assert found.page_content == "a"
+    store.close()
+
+
+async def test_a_query_without_a_vector_is_refused(find):
+    store = SQLiteVectorStore(Counting())
+    store.embeddings.embed_query = lambda _: None
+
+    async def none(_):
+        return None
+
+    store.embeddings.aembed_query = none
+    with pytest.raises(InvalidInputError, match="returned None"):
+        await find(store, "a")

@@ -67,6 +67,18 @@ def test_it_must_be_a_function_that_returns_a_string():
     assert store.embeddings.calls == []
 
 
+def test_what_a_function_does_to_its_document_stays_with_it():
+    def index_text(document):
+        document.metadata["tags"].append("more")
+        return document.page_content
+
+    given = {"tags": ["one"]}
+    store = SQLiteVectorStore(Counting(), index_text=index_text)
+    store.add_texts(["a"], [given], ids=["a"])
+    assert given == store.get("a")[0].metadata == {"tags": ["one"]}
+    assert store.update_metadata("a", patch={"n": 1}) == 1
+
+
 def test_a_changed_title_embeds_anew(tmp_path):
     model = Counting()
     with SQLiteVectorStore(model, tmp_path / "kb.db") as store:

@@ -36,6 +36,8 @@ def adopt(
         other = steps.state(connection, staged)
         digests, lacking = _digests(connection, state, other, now(), digest_of)
         if not lacking and other is not None:
+            if state is not None:
+                connection.execute(sql.DROP_ALL_KEPT, (state.collection,))
             if state is not None and digests:
                 steps.forget(connection, state, steps.expired(connection, state, now()))
                 _put(connection, state, other, digests)
@@ -80,6 +82,5 @@ def _put(
     connection.executemany(sql.SET_DIGEST, [(d, key) for key, d in digests.items()])
     (data,) = connection.execute(sql.ANY_KEPT, (staged.collection,)).fetchone()
     connection.execute(sql.SET_DIMENSION, (len(data) // 4, state.collection))
-    connection.execute(sql.DROP_ALL_KEPT, (state.collection,))
     models.note(connection, state.collection, models.noted(connection, staged.collection))
     steps.outdate_copies(connection, state)
