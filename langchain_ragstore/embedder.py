@@ -61,13 +61,7 @@ class Embedder:
         identity: Fingerprint | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.model = _named(model) if isinstance(model, str) else model
-        if self.model is not None and not isinstance(self.model, Embeddings):
-            kind = type(model).__name__
-            raise InvalidInputError(
-                f"embedding is a LangChain Embeddings, a 'provider:model' string or None, "
-                f"got {kind}: {model!r}"
-            )
+        self.model = to_model(model)
         self._backend, self._collection, self._check = backend, collection, check
         self._unstored = Unstored(backend, collection, clock)
         self._identity = identity
@@ -323,7 +317,28 @@ def _name(model: object) -> str:
     return type(model).__name__ + (f" {given!r}" if given else "")
 
 
+def to_model(given: Embeddings | str | None) -> Embeddings | None:
+    """What an `embedding` argument means.
+
+    Raises:
+        InvalidInputError: It is no model and names none.
+        MissingExtraError: A name needs the `langchain` package.
+    """
+    model = _named(given) if isinstance(given, str) else given
+    if model is not None and not isinstance(model, Embeddings):
+        raise InvalidInputError(
+            f"embedding is a LangChain Embeddings, a 'provider:model' string or None, got "
+            f"{type(given).__name__}: {given!r}"
+        )
+    return model
+
+
 def _named(name: str) -> Embeddings:
+    if ":" not in name:
+        raise InvalidInputError(
+            f"embedding={name!r} names no model: write 'provider:model', or an embedding "
+            "such as HashingEmbeddings(); a file is given as path=..."
+        )
     try:
         from langchain.embeddings import init_embeddings  # noqa: PLC0415 - an extra
     except ImportError as error:

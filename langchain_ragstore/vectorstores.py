@@ -15,6 +15,7 @@ from typing_extensions import override
 from langchain_ragstore.config import DEFAULT_COLLECTION, DEFAULT_NAMESPACE
 from langchain_ragstore.document_writer import ADD_KEYWORDS, to_parts
 from langchain_ragstore.documents import IndexText
+from langchain_ragstore.embedder import to_model
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.indexing import SQLiteRecordManager
@@ -112,6 +113,7 @@ class SQLiteVectorStore(BackendVectorStore):
         **unknown: Any,
     ) -> None:
         refuse_unknown(type(self).__name__, unknown, CONSTRUCTOR_KEYWORDS)
+        embedding = to_model(embedding)  # before there is a file
         backend = SQLiteBackend(path, read_only=read_only, clock=clock)
         self._database, self._clock = backend.database, clock
         super().__init__(

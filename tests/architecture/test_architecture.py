@@ -366,9 +366,9 @@ ALLOWED = {
     "vectors": set(),
     "vectors.arrays": {"errors", "model"},
     "vectorstores": {
-        *("config", "document_writer", "documents", "errors", "filters", "indexing"),
-        *("keywords", "retrievers", "similarity_search", f"{SQLITE}.backend"),
-        *(f"{SQLITE}.connection", "stores", "text.analyzer"),
+        *("config", "document_writer", "documents", "embedder", "errors", "filters"),
+        *("indexing", "keywords", "retrievers", "similarity_search"),
+        *(f"{SQLITE}.backend", f"{SQLITE}.connection", "stores", "text.analyzer"),
     },
     "unstored": {"config", "errors", "model", "storage.base"},
     "watching": {"config", "errors", "folders", "path_report"},

@@ -3,7 +3,7 @@
 import pytest
 
 from fakes import Counting
-from langchain_ragstore import RagPipeline, SQLiteVectorStore
+from langchain_ragstore import InvalidInputError, RagPipeline, SQLiteVectorStore
 from langchain_ragstore.keywords import OTHER_NAMES, refuse_unknown
 
 
@@ -134,3 +134,13 @@ def test_the_suggestion_is_always_one_that_works():
     with pytest.raises(TypeError, match=r"f\(\) .*'top_k'; it takes filter, size"):
         refuse_unknown("f", {"top_k": 1}, ("filter", "size"))
     refuse_unknown("f", {}, ())
+
+
+@pytest.mark.parametrize("wrong", ["kb.db", "local", "", 5, object()])
+def test_what_is_no_embedding_is_told_so_and_leaves_no_file(tmp_path, wrong):
+    path = tmp_path / "kb.db"
+    with pytest.raises(InvalidInputError, match=r"embedding.*'provider:model'"):
+        SQLiteVectorStore(wrong, path)
+    with pytest.raises(InvalidInputError, match=r"embedding.*'provider:model'"):
+        RagPipeline(wrong)
+    assert not path.exists()
