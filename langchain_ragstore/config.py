@@ -123,6 +123,13 @@ REEMBED_PAGE: Final = 1_000
 REEMBED_ROUNDS: Final = 20
 """Times that documents which changed meanwhile are embedded anew, too."""
 
+EXPORT_VERSION: Final = 1
+"""Goes up when lines of an export mean something else."""
+
+UNIT_SLACK: Final = 1e-5
+"""What the length of a stored vector may differ from 1 by: rounding each number to float32
+changes it by at most 6e-8, whatever the dimension."""
+
 CONTENT_ID_LENGTH: Final = 32
 """Hexadecimal digits of a content id: 128 bits, where a collision among 10^12
 documents has a probability below 10^-14 (birthday bound n²/2^129)."""
@@ -173,6 +180,10 @@ SQLITE_IDLE_CONNECTIONS: Final = 8
 SQLITE_TOMBSTONES: Final = 10_000
 """Deletions remembered per collection, so that other processes can catch up without
 reading the collection anew; one that is further behind reloads."""
+
+RECORD_PAGE: Final = 500
+"""Records that are read or written at once while a collection is walked through: half a
+megabyte of text, some milliseconds of the write lock."""
 
 SQLITE_KEY_PAGE: Final = 500
 """Keys that are read at once while a caller walks through all of them."""

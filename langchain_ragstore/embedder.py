@@ -196,6 +196,41 @@ class Embedder:
         self.model, self._fingerprint = other.model, other.fingerprint
         self._identity = other._identity
 
+    def recognised(self, origin: str, maker: Fingerprint | None) -> Fingerprint | None:
+        """What vectors from elsewhere are to be noted as the work of.
+
+        Args:
+            origin: The collection that they come from.
+            maker: What made them, if that is known.
+
+        Raises:
+            EmbeddingMismatchError: Another model than this one.
+        """
+        if maker is None or self.model is None:
+            return maker
+        if self._identity is not None:
+            check_model(origin, maker, self._asked(self.model))
+            return self._identity
+        if not self._check:
+            return maker if self._noted() is None else None
+        made = self.introduce()
+        check_model(origin, maker, made)
+        return made
+
+    def portrait(self) -> Fingerprint | None:
+        """What others can know the model of the collection's vectors by."""
+        noted = self._noted()
+        if noted is None or self.model is None or self._identity is None:
+            return noted
+        return self._asked(self.model) if noted.agrees(self._identity) else noted
+
+    def _asked(self, model: Embeddings) -> Fingerprint:
+        """What a model is known by, from itself."""
+        with _explained([PROBE_TEXT]):
+            answer = _as_many([PROBE_TEXT], model.embed_documents([PROBE_TEXT]))
+        (probe,) = unit_matrix(answer, [PROBE_TEXT])
+        return Fingerprint(_name(model), probe)
+
     def agrees(self, model: object) -> bool:
         """Whether a model is still this one and the collection's, as far as is known."""
         if self.model is not model:

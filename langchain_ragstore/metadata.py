@@ -98,11 +98,19 @@ def decode(text: str) -> dict[str, Any]:
     """
     try:
         raw: dict[str, Any] = json.loads(text)
-        if '{"$' not in text:
-            return raw
-        return {key: _restored(value) for key, value in raw.items()}
+        return raw if '{"$' not in text else restored(raw)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise CorruptStoreError(f"unreadable metadata: {text[:80]!r}") from error
+
+
+def restored(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata out of the JSON values that `encode` wrote.
+
+    Raises:
+        ArithmeticError, AttributeError, LookupError, TypeError, ValueError: It wrote none
+            such.
+    """
+    return {key: _restored(value) for key, value in raw.items()}
 
 
 def normalised(value: object) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,6 +145,33 @@ class Hit:
     score: float
     signals: Mapping[str, float] = field(default_factory=dict)
     joined: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is not as it should be in a store's file.
+
+    Attributes:
+        collection: Where; None if it is not a matter of one collection.
+        kind: `"file"` (pages, indexes of the file), `"record"`, `"vector"`, `"orphan"`
+            (what belongs to nothing), or the name of a cache, such as `"text index"`.
+        ids: The documents that are concerned, where that is known.
+        what: What is wrong, or, from `repair`, what was done and what is lost.
+        way_out: What to do now.
+    """
+
+    collection: str | None
+    kind: str
+    ids: tuple[str, ...]
+    what: str
+    way_out: str
+
+
+class Compacted(NamedTuple):
+    """What room a store took before and after it was compacted, in bytes."""
+
+    bytes_before: int
+    bytes_after: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import run_in_executor
 from typing_extensions import override
 
+from langchain_ragstore.caring import Caring
 from langchain_ragstore.config import DEFAULT_COLLECTION, DEFAULT_NAMESPACE
 from langchain_ragstore.document_writer import ADD_KEYWORDS, to_parts
 from langchain_ragstore.documents import IndexText
@@ -28,7 +29,7 @@ from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.text.analyzer import TextAnalyzer
 
 
-class BackendVectorStore(SimilaritySearch):
+class BackendVectorStore(Caring, SimilaritySearch):
     """LangChain's vector store over any `Backend`; see `SQLiteVectorStore`."""
 
     @override

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from langchain_ragstore.errors import (
     AnalyzerMismatchError,
@@ -14,13 +14,18 @@ from langchain_ragstore.errors import (
 )
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.model import (
+    Compacted,
     Fingerprint,
     Hit,
     LexicalScores,
+    Problem,
     Record,
     Terms,
     Vector,
 )
+
+TermsOf: TypeAlias = Callable[[Record], Terms | None]
+"""What full text is to find a record by; None for nothing."""
 
 
 class Backend(Protocol):
@@ -41,16 +46,19 @@ class Backend(Protocol):
         guard: Filter = EVERYTHING,
         expected: Sequence[Record] = (),
         model: Fingerprint | None = None,
+        dated: bool = False,
     ) -> None:
         """Store records, replacing those with the same ids, in one transaction.
 
         Args:
             collection: Made if it does not exist.
-            records: With different ids. `created_at` and `updated_at` are the engine's.
+            records: With different ids. `created_at` and `updated_at` are the engine's,
+                unless they are `dated`.
             remove: Ids that leave in the same transaction (before the records come).
             guard: What a record must match to be replaced or removed.
             expected: Records whose content and metadata must still be just so.
             model: What made the vectors; None for what is not known.
+            dated: Keep the records' own times, where they have some: they are copies.
 
         Raises:
             DimensionMismatchError: Vectors of another length than the collection's.
@@ -107,6 +115,14 @@ class Backend(Protocol):
             vectors: Whether the records carry their vectors.
         """
 
+    def pages(
+        self, collection: str, *, where: Filter = EVERYTHING
+    ) -> Iterator[list[Record]]:
+        """As `scan`, with vectors, some at a time; all of the same moment.
+
+        Whoever does not read to the end closes the iterator.
+        """
+
     def dense(
         self,
         collection: str,
@@ -156,7 +172,7 @@ class Backend(Protocol):
     def analyzer(self, collection: str) -> str | None:
         """What made the terms of the present, indexed records; None if there are none."""
 
-    def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
+    def reindex(self, collection: str, terms_of: TermsOf) -> int:
         """Make the text index anew, from all records at once; how many it then has.
 
         Before and after, searches see one whole index; after an error, the old one.
@@ -228,6 +244,26 @@ class Backend(Protocol):
 
     def stats(self, collection: str) -> dict[str, Any]:
         """Facts about a collection and its engine, for people."""
+
+    def verify(self, terms_of: TermsOf) -> list[Problem]:
+        """What is not as it should be, in all collections; nothing is changed.
+
+        Args:
+            terms_of: As in `reindex`, for the collections whose analyzer it is.
+        """
+
+    def repair(self, terms_of: TermsOf) -> list[Problem]:
+        """Make everything as it should be; what was done, and what could not be saved.
+
+        Records whose bytes are not what was written are lost, and vectors likewise; all
+        else is saved, and everything that follows from it is made anew.
+
+        Args:
+            terms_of: As in `verify`.
+        """
+
+    def compact(self) -> Compacted:
+        """Leave nothing of what was deleted, expired or kept, and no room for it."""
 
     def close(self) -> None:
         """Free what the engine holds; a second call does nothing."""

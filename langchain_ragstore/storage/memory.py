@@ -4,32 +4,41 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from langchain_ragstore.config import RECORD_PAGE
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.metadata import decode, encode
 from langchain_ragstore.model import (
+    Compacted,
     Fingerprint,
     Hit,
     LexicalScores,
+    Problem,
     Record,
     Terms,
     Vector,
     ranked,
 )
 from langchain_ragstore.storage.base import (
+    TermsOf,
     changed_meanwhile,
-    check_analyzer,
     check_dimension,
     outside_guard,
     patched,
 )
 from langchain_ragstore.storage.memory_models import Models
-from langchain_ragstore.storage.memory_text import scored
+from langchain_ragstore.storage.memory_records import copied, expired, matches, unchanged
+from langchain_ragstore.storage.memory_text import (
+    check_analyzers,
+    indexed_terms,
+    own,
+    scored,
+)
 from langchain_ragstore.storage.ordering import ordered
 from langchain_ragstore.vectors.arrays import cosines
 
@@ -56,6 +65,7 @@ class MemoryBackend:
         guard: Filter = EVERYTHING,
         expected: Sequence[Record] = (),
         model: Fingerprint | None = None,
+        dated: bool = False,
     ) -> None:
         """See `Backend.upsert`."""
         with self._lock:
@@ -63,30 +73,35 @@ class MemoryBackend:
             old = {
                 id: record
                 for id, record in self._records.get(collection, {}).items()
-                if not _expired(record, now)
+                if not expired(record, now)
             }
             new = dict(old)
             for id in [*remove, *(record.id for record in records)]:
-                if id in old and not _matches(old[id], guard):
+                if id in old and not matches(old[id], guard):
                     raise outside_guard(collection, id)
             for record in expected:
-                if record.id not in old or not _unchanged(record, old[record.id]):
+                if record.id not in old or not unchanged(record, old[record.id]):
                     raise changed_meanwhile(collection, record.id)
             for id in remove:
                 new.pop(id, None)
             rest = dict(new)
             given = [record.terms for record in records if record.terms is not None]
             if given:
-                _check_analyzer(collection, _indexed(new.values()), given)
+                check_analyzers(collection, indexed_terms(new.values()), given)
             for record in records:
                 before = new.get(record.id)
+                created, updated = (
+                    (record.created_at, record.updated_at) if dated else (None, None)
+                )
+                if created is None:
+                    created = before.created_at if before is not None else now
                 new[record.id] = replace(
                     record,
                     metadata=decode(encode(record.metadata)),
                     vector=None if record.vector is None else record.vector.copy(),
-                    created_at=before.created_at if before is not None else now,
-                    updated_at=now,
-                    terms=_own(record.terms),
+                    created_at=created,
+                    updated_at=now if updated is None else updated,
+                    terms=own(record.terms),
                     indexed=None,
                     encoded=None,
                 )
@@ -154,7 +169,7 @@ class MemoryBackend:
         """See `Backend.get`."""
         with self._lock:
             found = {r.id: r for r in self._chosen(collection, ids, where)}
-            return [_copy(found[id], vectors) for id in ids if id in found]
+            return [copied(found[id], vectors) for id in ids if id in found]
 
     def scan(
         self,
@@ -172,7 +187,15 @@ class MemoryBackend:
             if order_by is not None:
                 found = ordered(found, order_by)
             end = None if limit is None else offset + limit
-            return [_copy(record, vectors) for record in found[offset:end]]
+            return [copied(record, vectors) for record in found[offset:end]]
+
+    def pages(
+        self, collection: str, *, where: Filter = EVERYTHING
+    ) -> Iterator[list[Record]]:
+        """See `Backend.pages`."""
+        records = self.scan(collection, where=where, vectors=True)
+        for at in range(0, len(records), RECORD_PAGE):
+            yield records[at : at + RECORD_PAGE]
 
     def dense(
         self,
@@ -192,9 +215,9 @@ class MemoryBackend:
             check_dimension(collection, len(known[0]), len(vector))
             hits = []
             for record in everything:
-                if record.vector is not None and _matches(record, where):
+                if record.vector is not None and matches(record, where):
                     score = float(cosines(record.vector[np.newaxis], vector)[0])
-                    hits.append(Hit(_copy(record, vectors), score, {"dense": score}))
+                    hits.append(Hit(copied(record, vectors), score, {"dense": score}))
             return ranked(hits, k)
 
     def lexical(
@@ -216,7 +239,7 @@ class MemoryBackend:
             found = self._chosen(collection, None, where)
             return ranked(
                 (
-                    Hit(_copy(r, vectors), scores[r.id], {"lexical": scores[r.id]})
+                    Hit(copied(r, vectors), scores[r.id], {"lexical": scores[r.id]})
                     for r in found
                     if scores.get(r.id, 0.0) > 0
                 ),
@@ -230,7 +253,7 @@ class MemoryBackend:
         with self._lock:
             found = self._chosen(collection, None, EVERYTHING)
             indexed = {r.id: r.terms for r in found if r.terms is not None}
-            _check_analyzer(collection, indexed.values(), [query])
+            check_analyzers(collection, indexed.values(), [query])
         scores, reachable = scored(indexed, query)
         wanted = set(ids)
         return LexicalScores(
@@ -240,7 +263,7 @@ class MemoryBackend:
     def analyzer(self, collection: str) -> str | None:
         """See `Backend.analyzer`."""
         with self._lock:
-            indexed = _indexed(self._chosen(collection, None, EVERYTHING))
+            indexed = indexed_terms(self._chosen(collection, None, EVERYTHING))
         return indexed[0].analyzer if indexed else None
 
     def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
@@ -248,13 +271,13 @@ class MemoryBackend:
         with self._lock:
             old = {r.id: r for r in self._chosen(collection, None, EVERYTHING)}
             made = {
-                id: terms_of(_copy(record, vectors=False)) for id, record in old.items()
+                id: terms_of(copied(record, vectors=False)) for id, record in old.items()
             }
-            _check_analyzer(collection, (), filter(None, made.values()))
-            new = {id: replace(r, terms=_own(made[id])) for id, r in old.items()}
+            check_analyzers(collection, (), filter(None, made.values()))
+            new = {id: replace(r, terms=own(made[id])) for id, r in old.items()}
             if new:
                 self._records[collection] = new
-            return len(_indexed(new.values()))
+            return len(indexed_terms(new.values()))
 
     def mean(self, collection: str) -> Vector | None:
         """See `Backend.mean`."""
@@ -302,7 +325,7 @@ class MemoryBackend:
         """See `Backend.adopt`."""
         with self._lock:
             present = self._chosen(collection, None, EVERYTHING)
-            digests = {r.id: digest_of(_copy(r, vectors=False)) for r in present}
+            digests = {r.id: digest_of(copied(r, vectors=False)) for r in present}
             made = self._models.kept(staged, self._models.noted(staged))
             lacking = [id for id, digest in digests.items() if digest not in made]
             if not lacking:
@@ -332,7 +355,28 @@ class MemoryBackend:
 
     def stats(self, collection: str) -> dict[str, Any]:
         """See `Backend.stats`."""
-        return {"engine": "memory", "records": self.count(collection)}
+        with self._lock:
+            dimension = next((len(vector) for vector in self._vectors(collection)), None)
+            count = self.count(collection)
+        return {"engine": "memory", "records": count, "dimension": dimension}
+
+    def verify(self, terms_of: TermsOf) -> list[Problem]:  # noqa: ARG002
+        """See `Backend.verify`: there is nothing beside the records."""
+        return []
+
+    def repair(self, terms_of: TermsOf) -> list[Problem]:  # noqa: ARG002
+        """See `Backend.repair`."""
+        return []
+
+    def compact(self) -> Compacted:
+        """See `Backend.compact`; memory has no file whose size to tell."""
+        with self._lock:
+            now = self._clock()
+            for records in self._records.values():
+                for id in [id for id, r in records.items() if expired(r, now)]:
+                    del records[id]
+            self._models.forget_all()
+        return Compacted(0, 0)
 
     def close(self) -> None:
         """See `Backend.close`."""
@@ -349,45 +393,6 @@ class MemoryBackend:
             record
             for record in self._records.get(collection, {}).values()
             if (wanted is None or record.id in wanted)
-            and not _expired(record, now)
-            and _matches(record, where)
+            and not expired(record, now)
+            and matches(record, where)
         ]
-
-
-def _unchanged(first: Record, second: Record) -> bool:
-    return (first.content, encode(first.metadata)) == (
-        second.content,
-        encode(second.metadata),
-    )
-
-
-def _expired(record: Record, now: float) -> bool:
-    return record.expires_at is not None and record.expires_at <= now
-
-
-def _matches(record: Record, where: Filter) -> bool:
-    return where.matches(record.id, record.content, record.metadata)
-
-
-def _copy(record: Record, vectors: bool) -> Record:  # noqa: FBT001 - private
-    vector = record.vector.copy() if vectors and record.vector is not None else None
-    metadata = decode(encode(record.metadata))
-    return replace(record, metadata=metadata, vector=vector, terms=None)
-
-
-def _own(terms: Terms | None) -> Terms | None:
-    if terms is None:
-        return None
-    return replace(terms, body=dict(terms.body), title=dict(terms.title))
-
-
-def _indexed(records: Iterable[Record]) -> list[Terms]:
-    return [record.terms for record in records if record.terms is not None]
-
-
-def _check_analyzer(
-    collection: str, indexed: Iterable[Terms], given: Iterable[Terms]
-) -> None:
-    analyzers = [terms.analyzer for terms in (*indexed, *given)]
-    for analyzer in analyzers:
-        check_analyzer(collection, analyzers[0], analyzer)

@@ -61,6 +61,10 @@ class Models:
         """Forget all that is kept."""
         self._kept.pop(collection, None)
 
+    def forget_all(self) -> None:
+        """Forget all that is kept of any collection."""
+        self._kept = {}
+
     def move(self, collection: str, to: str | None) -> None:
         """Give a model to another collection."""
         model = self._noted.pop(collection, None)

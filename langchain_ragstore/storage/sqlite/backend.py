@@ -26,6 +26,7 @@ from langchain_ragstore.storage.sqlite import (
     steps,
 )
 from langchain_ragstore.storage.sqlite import statements as sql
+from langchain_ragstore.storage.sqlite.checksums import of_metadata
 from langchain_ragstore.storage.sqlite.connection import MEMORY, bound
 from langchain_ragstore.storage.sqlite.reader import SQLiteReader
 from langchain_ragstore.storage.sqlite.resident import (
@@ -67,6 +68,7 @@ class SQLiteBackend(SQLiteReader):
         guard: Filter = EVERYTHING,
         expected: Sequence[Record] = (),
         model: Fingerprint | None = None,
+        dated: bool = False,
     ) -> None:
         """See `Backend.upsert`."""
         rows = [(r, r.encoded or encode(r.metadata)) for r in records]
@@ -90,7 +92,8 @@ class SQLiteBackend(SQLiteReader):
                 sql.NEXT_GENERATION, (state.collection,)
             ).fetchone()
             stamps, blocks = segments.add(connection, state.collection, texts)
-            steps.write_records(connection, state.collection, generation, now, rows, stamps)
+            place = state.collection, generation, now
+            steps.write_records(connection, *place, rows, stamps, dated=dated)
             models.settle(connection, state.collection, (r.digest for r in records))
             if stamps:
                 segments.maintain(connection, state.collection, blocks)
@@ -141,8 +144,11 @@ class SQLiteBackend(SQLiteReader):
             connection.executemany(
                 sql.PATCH_RECORD,
                 [
-                    (encode(patched(decode(text), changes, remove)), generation, now, key)
-                    for key, text in found
+                    (text, of_metadata(text), generation, now, key)
+                    for key, text in (
+                        (key, encode(patched(decode(old), changes, remove)))
+                        for key, old in found
+                    )
                 ],
             )
             return len(found)

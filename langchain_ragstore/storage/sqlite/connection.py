@@ -121,6 +121,16 @@ class Database:
             yield connection
 
     @contextmanager
+    def outside(self) -> Iterator[Connection]:
+        """A connection outside of any transaction, for what SQLite does in its own."""
+        connection = self._acquire()
+        try:
+            with translated(self.path):
+                yield connection
+        finally:
+            self._release(connection)
+
+    @contextmanager
     def _transaction(self, begin: str) -> Iterator[Connection]:
         connection = self._acquire()
         try:
@@ -207,16 +217,12 @@ class Database:
         """
         if self.path == MEMORY or self.read_only:
             return
-        connection = self._acquire()
-        try:
-            with translated(self.path):
-                mode = self._retried(lambda: _write_ahead(connection))
-        finally:
-            self._release(connection)
+        with self.outside() as connection:
+            mode = self.retried(lambda: _write_ahead(connection))
         if mode != "wal":
             logger.warning("%s: no write-ahead log here, journal mode %s", self.path, mode)
 
-    def _retried(self, action: Callable[[], Any]) -> Any:
+    def retried(self, action: Callable[[], Any]) -> Any:
         """Run what SQLite answers with "busy" at once, without its usual waiting."""
         deadline = time.monotonic() + self._timeout
         while True:

@@ -10,6 +10,7 @@ import numpy as np
 from langchain_ragstore.model import Fingerprint, Vector, alike
 from langchain_ragstore.storage.base import check_dimension, check_model
 from langchain_ragstore.storage.sqlite import statements as sql
+from langchain_ragstore.storage.sqlite.checksums import of_vector
 from langchain_ragstore.storage.sqlite.connection import bound
 from langchain_ragstore.storage.sqlite.resident import State
 
@@ -109,7 +110,10 @@ def keep(
         connection.execute(sql.DROP_ALL_KEPT, (state.collection,))
     connection.executemany(
         sql.KEEP,
-        [(state.collection, digest, v.tobytes()) for digest, v in vectors.items()],
+        [
+            (state.collection, digest, data, of_vector(data))
+            for digest, data in ((d, v.tobytes()) for d, v in vectors.items())
+        ],
     )
 
 

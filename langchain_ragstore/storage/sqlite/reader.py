@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from langchain_ragstore.config import RECORD_PAGE
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.lexical.bm25 import top
 from langchain_ragstore.model import (
@@ -135,6 +136,36 @@ class SQLiteReader:
                     ],
                 )
                 return [steps.record(row)[1] for row in rows]
+
+    def pages(
+        self, collection: str, *, where: Filter = EVERYTHING
+    ) -> Iterator[list[Record]]:
+        """See `Backend.pages`.
+
+        A file is read in one transaction, which holds up no writer; a database in memory
+        has but one connection, and gives out what it read before it goes on.
+        """
+        with self._database.read() as connection:
+            found = self._paged(connection, collection, where)
+            if self._database.path != MEMORY:
+                yield from found
+                return
+            pages = list(found)
+        yield from pages
+
+    def _paged(
+        self, connection: sqlite3.Connection, collection: str, where: Filter
+    ) -> Iterator[list[Record]]:
+        state = steps.state(connection, collection)
+        if state is None:
+            return
+        with applied(connection, where) as clause:
+            rows = connection.execute(
+                f"{sql.records(clause.sql, vectors=True)} ORDER BY r.key",
+                [state.collection, self._clock(), *clause.parameters],
+            )
+            while page := rows.fetchmany(RECORD_PAGE):
+                yield [steps.record(row)[1] for row in page]
 
     def _scan_sorted(
         self,

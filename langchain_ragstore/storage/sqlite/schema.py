@@ -46,6 +46,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         # AUTOINCREMENT: a key is never used again, so a tombstone means one record.
         # `stamp` tells which of its postings are in force; NULL: not in the text index.
         # `digest` is of the text that a model embedded; NULL: the vector is not its work.
+        # `checksum`, here and below, is of the bytes beside it; see `checksums`.
         """
         CREATE TABLE ragstore_record (
             key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -59,6 +60,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             expires_at REAL,
             stamp INTEGER,
             digest BLOB,
+            checksum INTEGER NOT NULL,
             UNIQUE (collection, id)
         ) STRICT
         """,
@@ -83,7 +85,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         """
         CREATE TABLE ragstore_vector (
             record INTEGER PRIMARY KEY REFERENCES ragstore_record ON DELETE CASCADE,
-            data BLOB NOT NULL
+            data BLOB NOT NULL,
+            checksum INTEGER NOT NULL
         ) STRICT
         """,
         # Vectors of texts whose records are not stored yet, so that a failure between
@@ -93,6 +96,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             collection INTEGER NOT NULL REFERENCES ragstore_collection ON DELETE CASCADE,
             digest BLOB NOT NULL,
             data BLOB NOT NULL,
+            checksum INTEGER NOT NULL,
             PRIMARY KEY (collection, digest)
         ) STRICT
         """,

@@ -98,14 +98,15 @@ KEPT: Final = f"""
 SELECT digest, data FROM ragstore_kept_vector WHERE collection = ? AND digest IN ({_KEYS})
 """
 KEEP: Final = """
-INSERT OR REPLACE INTO ragstore_kept_vector (collection, digest, data) VALUES (?, ?, ?)
+INSERT OR REPLACE INTO ragstore_kept_vector (collection, digest, data, checksum)
+VALUES (?, ?, ?, ?)
 """
 DROP_KEPT: Final = "DELETE FROM ragstore_kept_vector WHERE collection = ? AND digest = ?"
 DROP_ALL_KEPT: Final = "DELETE FROM ragstore_kept_vector WHERE collection = ?"
 KEPT_DIGESTS: Final = "SELECT digest FROM ragstore_kept_vector WHERE collection = ?"
 TAKE_KEPT: Final = """
-INSERT OR REPLACE INTO ragstore_vector (record, data)
-SELECT ?, data FROM ragstore_kept_vector WHERE collection = ? AND digest = ?
+INSERT OR REPLACE INTO ragstore_vector (record, data, checksum)
+SELECT ?, data, checksum FROM ragstore_kept_vector WHERE collection = ? AND digest = ?
 """
 SET_DIGEST: Final = "UPDATE ragstore_record SET digest = ? WHERE key = ?"
 DROP_COLLECTION: Final = "DELETE FROM ragstore_collection WHERE key = ?"
@@ -115,24 +116,30 @@ COUNT_KEPT: Final = "SELECT count(*) FROM ragstore_kept_vector WHERE collection 
 UPSERT_RECORD: Final = """
 INSERT INTO ragstore_record
     (collection, id, content, metadata, generation, created_at, updated_at, expires_at,
-     stamp, digest)
-VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?)
+     stamp, digest, checksum)
+VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (collection, id) DO UPDATE SET
     content = excluded.content, metadata = excluded.metadata,
     generation = excluded.generation, updated_at = excluded.updated_at,
-    expires_at = excluded.expires_at, stamp = excluded.stamp, digest = excluded.digest
+    expires_at = excluded.expires_at, stamp = excluded.stamp, digest = excluded.digest,
+    checksum = excluded.checksum
 """
+# Takes what is to replace an earlier `created_at`, or NULL.
+UPSERT_DATED: Final = f"{UPSERT_RECORD.rstrip()}, created_at = coalesce(?, created_at)"
 UPSERT_VECTOR: Final = """
-INSERT OR REPLACE INTO ragstore_vector (record, data)
-SELECT key, ? FROM ragstore_record WHERE collection = ? AND id = CAST(? AS TEXT)
+INSERT OR REPLACE INTO ragstore_vector (record, data, checksum)
+SELECT key, ?, ? FROM ragstore_record WHERE collection = ? AND id = CAST(? AS TEXT)
 """
 DELETE_VECTOR: Final = """
 DELETE FROM ragstore_vector WHERE record =
     (SELECT key FROM ragstore_record WHERE collection = ? AND id = CAST(? AS TEXT))
 """
-PATCH_RECORD: Final = (
-    "UPDATE ragstore_record SET metadata = ?, generation = ?, updated_at = ? WHERE key = ?"
-)
+# The checksum's high half is of the text, which a patch leaves as it is.
+PATCH_RECORD: Final = """
+UPDATE ragstore_record SET metadata = ?, checksum = (checksum >> 32 << 32) | ?,
+    generation = ?, updated_at = ?
+WHERE key = ?
+"""
 DELETE_RECORD: Final = "DELETE FROM ragstore_record WHERE key = ?"
 EXPIRED: Final = "SELECT key FROM ragstore_record WHERE collection = ? AND expires_at <= ?"
 
@@ -212,7 +219,8 @@ WHERE r.collection = ?
 
 # --- reading records -----------------------------------------------------------------
 _COLUMNS: Final = (
-    "r.key, r.id, r.content, r.metadata, r.created_at, r.updated_at, r.expires_at, r.digest"
+    "r.key, r.id, r.content, r.metadata, r.created_at, r.updated_at, r.expires_at, "
+    "r.digest, r.checksum"
 )
 
 

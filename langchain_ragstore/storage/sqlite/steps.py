@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from langchain_ragstore.config import SQLITE_TOMBSTONES
+from langchain_ragstore.errors import CorruptStoreError
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.metadata import decode, encode
 from langchain_ragstore.model import Fingerprint, Hit, Record, Terms, ranked
@@ -20,6 +21,7 @@ from langchain_ragstore.storage.base import (
 )
 from langchain_ragstore.storage.sqlite import models, segments
 from langchain_ragstore.storage.sqlite import statements as sql
+from langchain_ragstore.storage.sqlite.checksums import of_record, of_vector
 from langchain_ragstore.storage.sqlite.connection import bound
 from langchain_ragstore.storage.sqlite.resident import State
 from langchain_ragstore.storage.sqlite.where import applied
@@ -121,30 +123,58 @@ def write_records(
     now: float,
     rows: Sequence[tuple[Record, str]],
     stamps: Iterable[int],
+    *,
+    dated: bool = False,
 ) -> None:
-    """Write records; the stamps are those of the records that have terms, in order."""
+    """Write records; the stamps are those of the records that have terms, in order.
+
+    Args:
+        connection: In a transaction that writes.
+        collection: By key.
+        generation: The collection's after this write.
+        now: The time.
+        rows: Records and their metadata as text.
+        stamps: One for each record that has terms.
+        dated: Whether the records' own times count, where they have some.
+    """
     if not rows:
         return
     given_stamps = iter(stamps)
     times = [
-        (now, now, r.expires_at, None if r.terms is None else next(given_stamps), r.digest)
-        for r, _ in rows
+        (
+            *_times(r, now, dated=dated),
+            None if r.terms is None else next(given_stamps),
+            r.digest,
+            of_record(r.id, r.content, text),
+        )
+        for r, text in rows
     ]
     ids = [bound(record.id) for record, _ in rows]
     connection.executemany(
-        sql.UPSERT_RECORD,
+        sql.UPSERT_DATED if dated else sql.UPSERT_RECORD,
         [
             (collection, id, bound(r.content), text, generation, *more)
+            + ((r.created_at,) if dated else ())
             for id, (r, text), more in zip(ids, rows, times, strict=True)
         ],
     )
-    pairs = list(zip(ids, (record.vector for record, _ in rows), strict=True))
-    given = [(v.tobytes(), collection, id) for id, v in pairs if v is not None]
+    pairs = [(id, r.vector) for id, (r, _) in zip(ids, rows, strict=True)]
+    blobs = [(id, v.tobytes()) for id, v in pairs if v is not None]
+    given = [(data, of_vector(data), collection, id) for id, data in blobs]
     absent = [(collection, id) for id, v in pairs if v is None]
     if given:
         connection.executemany(sql.UPSERT_VECTOR, given)
     if absent:
         connection.executemany(sql.DELETE_VECTOR, absent)
+
+
+def _times(record: Record, now: float, *, dated: bool) -> tuple[float, float, float | None]:
+    created, updated = (record.created_at, record.updated_at) if dated else (None, None)
+    return (
+        now if created is None else created,
+        now if updated is None else updated,
+        record.expires_at,
+    )
 
 
 def forget(connection: sqlite3.Connection, state: State, keys: Sequence[int]) -> None:
@@ -247,10 +277,23 @@ def by_key(
 
 
 def record(row: Iterable[Any]) -> tuple[int, Record]:
-    """Key and record of a row of `statements.columns`."""
-    key, id, content, metadata, created, updated, expires, digest, data = row
-    vector = None if data is None else np.frombuffer(data, np.float32)
+    """Key and record of a row of `statements.columns`.
+
+    Raises:
+        CorruptStoreError: It is not what was written.
+    """
+    key, id, content, metadata, created, updated, expires, digest, checksum, data = row
     times = (created, updated, expires)
+    try:
+        vector = None if data is None else np.frombuffer(data, np.float32)
+        intact = of_record(id, content, metadata) == checksum
+    except (AttributeError, TypeError, ValueError):  # a column of another type, or length
+        intact = False
+    if not intact:
+        raise CorruptStoreError(
+            f"record {id!r} is damaged in the file; verify() lists all that is, repair() "
+            "saves the rest"
+        )
     return key, Record(id, content, decode(metadata), vector, *times, digest=digest)
 
 

@@ -1,0 +1,194 @@
+"""Looking after a collection: copies of it as text, records from elsewhere, its health."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+from typing import Final, Literal, TypeAlias, get_args
+
+from langchain_ragstore.config import REINDEX_ATTEMPTS
+from langchain_ragstore.documents import last_of_each, to_indexed
+from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.exchange import Exported, Origin, write
+from langchain_ragstore.filters import EVERYTHING, parse
+from langchain_ragstore.ingestion import IngestReport
+from langchain_ragstore.model import Fingerprint, Record
+from langchain_ragstore.reembedding import Reembedding
+from langchain_ragstore.storage.base import check_dimension, check_model, outside_guard
+from langchain_ragstore.storage.fresh import fresh_file
+
+OnConflict: TypeAlias = Literal["replace", "skip", "error"]
+"""What becomes of a record whose id is stored already."""
+
+Pages: TypeAlias = Callable[[], Iterator[list[Record]]]
+
+_NOTHING: Final = parse({"$id": {"$in": []}})
+
+
+class Caring(Reembedding):
+    """A store that can be copied, checked and cleaned."""
+
+    # --- as text -----------------------------------------------------------------------
+
+    def export_jsonl(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> int:
+        """Write the collection as lines of JSON, vectors included, bit for bit.
+
+        All lines are of the same moment, while others go on writing. The file is there
+        when it is complete. What the text index holds is not written: `import_jsonl`
+        makes it anew.
+
+        Args:
+            path: The file.
+            overwrite: Whether a file may be there, which is replaced.
+
+        Returns:
+            How many documents were written.
+
+        Raises:
+            InvalidInputError: No file can be put there.
+
+        Example:
+            ```python
+            from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
+
+            store = SQLiteVectorStore(HashingEmbeddings(64), "kb.db")
+            store.add_texts(["green tea", "black coffee"])
+            assert store.export_jsonl("kb.jsonl") == 2
+
+            copy = SQLiteVectorStore(HashingEmbeddings(64), "copy.db")
+            assert copy.import_jsonl("kb.jsonl").added == 2
+            ```
+        """
+        origin = Origin(
+            self.collection_name,
+            self._embedder.portrait(),
+            self._backend.analyzer(self.collection_name),
+        )
+        with fresh_file(path, overwrite=overwrite) as part, part.open("xb") as file:
+            return write(file, origin, self._pages())
+
+    def _pages(self) -> Iterator[list[Record]]:
+        return self._backend.pages(self.collection_name, where=self._scope.where)
+
+    def import_jsonl(
+        self, path: str | os.PathLike[str], *, on_conflict: OnConflict = "replace"
+    ) -> IngestReport:
+        """Store what `export_jsonl` wrote: texts, metadata, vectors, times.
+
+        Nothing is embedded. The file is read twice: it is checked whole before the first document is stored.
+        Documents are stored some hundred at a time, between which others may write; a
+        broken-off import is finished by the next.
+
+        Args:
+            path: The file.
+            on_conflict: What becomes of a document whose id is stored already: the file's
+                takes its place, or is skipped, or the whole import is refused.
+
+        Returns:
+            How many were added, updated (replaced) and skipped.
+
+        Raises:
+            InvalidInputError: A line cannot be read, lines are missing, or an id is stored
+                already and `on_conflict` is `"error"`; nothing was written.
+            EmbeddingMismatchError: Another model made the vectors; nothing was written.
+        """
+        _check_conflict(on_conflict)
+        exported = Exported(path)
+        return self._take(exported.origin, exported.pages, on_conflict)
+
+    # --- records from elsewhere ----------------------------------------------------------
+
+    def _take(self, origin: Origin, pages: Pages, on_conflict: OnConflict) -> IngestReport:
+        """Store records as they are, after a look at all of them."""
+        self._check_analyzer()
+        model = self._embedder.recognised(origin.collection, origin.model)
+        stored = self._backend.fingerprint(self.collection_name)
+        check_model(self.collection_name, stored, model)
+        self._look_through(pages(), on_conflict)
+        report = IngestReport()
+        for page in pages():
+            report += self._store_page(self._own(page), on_conflict, model)
+        return report
+
+    def _look_through(self, pages: Iterator[list[Record]], on_conflict: OnConflict) -> None:
+        """Refuse records that cannot all be stored."""
+        dimension = self._backend.stats(self.collection_name).get("dimension")
+        seen: set[str] = set()
+        for page in pages:
+            records = self._own(page)
+            for record in records:
+                if record.vector is not None:
+                    dimension = dimension or len(record.vector)
+                    check_dimension(self.collection_name, dimension, len(record.vector))
+            if on_conflict == "error":
+                again = seen.intersection(r.id for r in records)
+                _refuse_stored([*again, *self._present(records)], self.collection_name)
+                seen.update(record.id for record in records)
+            if self._scope.where != EVERYTHING:
+                ids = [record.id for record in records]
+                there = self._backend.get(self.collection_name, ids)
+                outside = {r.id for r in there} - self._present(records)
+                for id in sorted(outside):
+                    raise outside_guard(self.collection_name, id)
+
+    def _own(self, page: list[Record]) -> list[Record]:
+        """Records within the scope of this store, one for each id."""
+        if self._scope.where == EVERYTHING:
+            return last_of_each(page)
+        stamped = [
+            replace(r, metadata=self._scope.stamp(r.metadata), encoded=None) for r in page
+        ]
+        self._scope.check(stamped)
+        return last_of_each(stamped)
+
+    def _present(self, records: list[Record]) -> set[str]:
+        return {record.id for record in self._stored([record.id for record in records])}
+
+    def _store_page(
+        self, records: list[Record], on_conflict: OnConflict, model: Fingerprint | None
+    ) -> IngestReport:
+        for attempt in range(1, REINDEX_ATTEMPTS + 1):
+            present = self._present(records)
+            if on_conflict == "error":
+                _refuse_stored(present, self.collection_name)
+            chosen = records
+            if on_conflict == "skip":
+                chosen = [record for record in records if record.id not in present]
+            guard = self._scope.where if on_conflict == "replace" else _NOTHING
+            try:
+                self._backend.upsert(
+                    self.collection_name,
+                    [self._termed(record) for record in chosen],
+                    guard=guard,
+                    model=model if any(r.vector is not None for r in chosen) else None,
+                    dated=True,
+                )
+            except InvalidInputError:  # another writer stored one of the ids meanwhile
+                if on_conflict != "skip" or attempt == REINDEX_ATTEMPTS:
+                    raise
+            else:
+                break
+        if on_conflict == "skip":
+            return IngestReport(added=len(chosen), skipped=len(present))
+        return IngestReport(added=len(records) - len(present), updated=len(present))
+
+    def _termed(self, record: Record) -> Record:
+        text = to_indexed(record.id, record.content, record.metadata, self._index_text)
+        return replace(record, terms=self._terms_of(replace(record, indexed=text)))
+
+
+def _check_conflict(given: str) -> None:
+    known = get_args(OnConflict)
+    if given not in known:
+        raise InvalidInputError(
+            f"on_conflict is one of {', '.join(map(repr, known))}, got {given!r}"
+        )
+
+
+def _refuse_stored(ids: Collection[str], collection: str) -> None:
+    if ids:
+        raise InvalidInputError(
+            f"id {min(ids)!r} is stored in collection {collection!r} already; nothing was "
+            "written; on_conflict='replace' or 'skip' decides which one stays"
+        )
