@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable
+from contextlib import closing
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from langchain_ragstore.config import REINDEX_ATTEMPTS
-from langchain_ragstore.documents import last_of_each, to_indexed
+from langchain_ragstore.documents import last_of_each
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.exchange import Exported, Origin, write
 from langchain_ragstore.filters import EVERYTHING, parse
 from langchain_ragstore.ingestion import IngestReport
-from langchain_ragstore.model import Fingerprint, Record
+from langchain_ragstore.model import Compacted, Fingerprint, Problem, Record
 from langchain_ragstore.reembedding import Reembedding
-from langchain_ragstore.storage.base import check_dimension, check_model, outside_guard
+from langchain_ragstore.storage.base import (
+    check_analyzer,
+    check_dimension,
+    check_model,
+    outside_guard,
+)
 from langchain_ragstore.storage.fresh import fresh_file
 
 OnConflict: TypeAlias = Literal["replace", "skip", "error"]
 """What becomes of a record whose id is stored already."""
 
-Pages: TypeAlias = Callable[[], Iterator[list[Record]]]
+Pages: TypeAlias = Callable[[], Generator[list[Record], None, None]]
 
 _NOTHING: Final = parse({"$id": {"$in": []}})
 
@@ -65,20 +71,24 @@ class Caring(Reembedding):
             self._embedder.portrait(),
             self._backend.analyzer(self.collection_name),
         )
-        with fresh_file(path, overwrite=overwrite) as part, part.open("xb") as file:
-            return write(file, origin, self._pages())
+        with (
+            fresh_file(path, overwrite=overwrite) as part,
+            part.open("xb") as file,
+            closing(self._pages()) as pages,
+        ):
+            return write(file, origin, pages)
 
-    def _pages(self) -> Iterator[list[Record]]:
-        return self._backend.pages(self.collection_name, where=self._scope.where)
+    def _pages(self) -> Generator[list[Record], None, None]:
+        yield from self._backend.pages(self.collection_name, where=self._scope.where)
 
     def import_jsonl(
         self, path: str | os.PathLike[str], *, on_conflict: OnConflict = "replace"
     ) -> IngestReport:
         """Store what `export_jsonl` wrote: texts, metadata, vectors, times.
 
-        Nothing is embedded. The file is read twice: it is checked whole before the first document is stored.
-        Documents are stored some hundred at a time, between which others may write; a
-        broken-off import is finished by the next.
+        Nothing is embedded. The file is read twice: it is checked whole before the first
+        document is stored. Documents are stored some hundred at a time, between which
+        others may write; a broken-off import is finished by the next.
 
         Args:
             path: The file.
@@ -97,6 +107,126 @@ class Caring(Reembedding):
         exported = Exported(path)
         return self._take(exported.origin, exported.pages, on_conflict)
 
+    def merge(
+        self,
+        other: Caring,
+        *,
+        on_conflict: OnConflict = "replace",
+    ) -> IngestReport:
+        """Store the documents of another store in this one, with their vectors and times.
+
+        What would be refused is refused before the first document is stored. Documents
+        are stored some hundred at a time, between which others may write; a broken-off
+        merge is finished by the next.
+
+        Args:
+            other: The other store; of a view, what it sees.
+            on_conflict: As in `import_jsonl`.
+
+        Returns:
+            How many were added, updated (replaced) and skipped.
+
+        Raises:
+            InvalidInputError: It is this very collection, or an id is stored already and
+                `on_conflict` is `"error"`; nothing was written.
+            EmbeddingMismatchError: Another model made its vectors.
+            AnalyzerMismatchError: Its texts were indexed otherwise than this store does.
+        """
+        _check_conflict(on_conflict)
+        name, backend = other.collection_name, other._backend
+        here = self._shares_file(other)
+        if here and name == self.collection_name:
+            raise InvalidInputError(
+                f"collection {name!r} cannot be merged with itself; other is another store"
+            )
+        analyzer = backend.analyzer(name)
+        if analyzer is not None:
+            check_analyzer(name, analyzer, self._analyzer.description)
+        origin = Origin(name, other._embedder.portrait(), analyzer)
+
+        def pages() -> Generator[list[Record], None, None]:
+            # In one file that has no log, a reader and a writer wait for each other.
+            yield from list(other._pages()) if here else other._pages()
+
+        return self._take(origin, pages, on_conflict)
+
+    def _shares_file(self, other: Caring) -> bool:
+        if other._backend is self._backend:
+            return True
+        place = self._backend.stats(self.collection_name).get("path")
+        other_place = other._backend.stats(other.collection_name).get("path")
+        return place == other_place and place not in (None, ":memory:")
+
+    # --- health ------------------------------------------------------------------------
+
+    def verify(self) -> list[Problem]:
+        """What is not as it should be in the file; nothing is changed. `[]`: all is well.
+
+        Looked at are the file's pages and indexes, every text, every vector and its
+        checksum, of all collections; their text indexes and other caches; and whether
+        each document of this collection is indexed under the words of its text.
+
+        Returns:
+            Each finding with what it concerns and what to do.
+
+        Raises:
+            InvalidInputError: This is a scoped view, which may not see it all.
+
+        Example:
+            ```python
+            from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
+
+            store = SQLiteVectorStore(HashingEmbeddings(64), "kb.db")
+            store.add_texts(["green tea"])
+            assert store.verify() == []
+            ```
+        """
+        self._check_whole("verify")
+        return self._backend.verify(self.collection_name, self._terms_anew)
+
+    def repair(self) -> list[Problem]:
+        """Mend what `verify` finds, and tell what was done and what is lost.
+
+        A document or a vector whose bytes are not what was written is taken out; a
+        document without its vector is still found by its words. Everything else is saved,
+        and what is made of it (indexes, caches) is made anew. Before anything is taken
+        out, the file as it was is copied to `….damaged` beside it. If its pages are
+        damaged, nobody else should have it open.
+
+        Returns:
+            Each thing that was done or lost, with what to do now; nothing if all was well.
+
+        Raises:
+            InvalidInputError: This is a scoped view.
+        """
+        self._check_whole("repair")
+        return self._backend.repair(self.collection_name, self._terms_anew)
+
+    def compact(self) -> Compacted:
+        """Leave nothing of deleted documents in the file, and give the room back.
+
+        Their texts, vectors and words are then in neither the file nor its log. Expired
+        documents and vectors that wait for documents go, too. In the last step SQLite
+        writes the file anew, in which other writers wait, some ten seconds a gigabyte.
+
+        Returns:
+            Bytes before and after.
+
+        Raises:
+            InvalidInputError: This is a scoped view.
+            StoreLockedError: A reader that does not finish keeps the log from being cut
+                off; what was deleted may still be in it.
+        """
+        self._check_whole("compact")
+        return self._backend.compact()
+
+    def _check_whole(self, method: str) -> None:
+        if self._scope.where != EVERYTHING:
+            raise InvalidInputError(
+                f"a scoped view cannot {method}(): the file belongs to more than it sees; "
+                f"call {method}() on the whole store"
+            )
+
     # --- records from elsewhere ----------------------------------------------------------
 
     def _take(self, origin: Origin, pages: Pages, on_conflict: OnConflict) -> IngestReport:
@@ -105,13 +235,16 @@ class Caring(Reembedding):
         model = self._embedder.recognised(origin.collection, origin.model)
         stored = self._backend.fingerprint(self.collection_name)
         check_model(self.collection_name, stored, model)
-        self._look_through(pages(), on_conflict)
+        # Closed at once when something fails: a page not yet asked for holds a connection.
+        with closing(pages()) as found:
+            self._look_through(found, on_conflict)
         report = IngestReport()
-        for page in pages():
-            report += self._store_page(self._own(page), on_conflict, model)
+        with closing(pages()) as found:
+            for page in found:
+                report += self._store_page(self._own(page), on_conflict, model)
         return report
 
-    def _look_through(self, pages: Iterator[list[Record]], on_conflict: OnConflict) -> None:
+    def _look_through(self, pages: Iterable[list[Record]], on_conflict: OnConflict) -> None:
         """Refuse records that cannot all be stored."""
         dimension = self._backend.stats(self.collection_name).get("dimension")
         seen: set[str] = set()
@@ -174,8 +307,7 @@ class Caring(Reembedding):
         return IngestReport(added=len(records) - len(present), updated=len(present))
 
     def _termed(self, record: Record) -> Record:
-        text = to_indexed(record.id, record.content, record.metadata, self._index_text)
-        return replace(record, terms=self._terms_of(replace(record, indexed=text)))
+        return replace(record, terms=self._terms_anew(record))
 
 
 def _check_conflict(given: str) -> None:

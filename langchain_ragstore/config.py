@@ -123,6 +123,13 @@ REEMBED_PAGE: Final = 1_000
 REEMBED_ROUNDS: Final = 20
 """Times that documents which changed meanwhile are embedded anew, too."""
 
+LISTED_FINDINGS: Final = 100
+"""Findings of SQLite's about a file that are listed one by one (its own default)."""
+
+SALVAGE_TRIES: Final = 100_000
+"""Reads that may fail while a damaged table is searched for what can be read: a lost page
+costs about forty, one for each row that stood there."""
+
 EXPORT_VERSION: Final = 1
 """Goes up when lines of an export mean something else."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -154,7 +154,7 @@ class Exported:
         except _UNREADABLE as error:
             raise self._refused(1, f"damaged ({_reason(error)})") from error
 
-    def pages(self) -> Iterator[list[Record]]:
+    def pages(self) -> Generator[list[Record], None, None]:
         """The records, some at a time.
 
         Raises:

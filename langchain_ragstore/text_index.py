@@ -49,12 +49,12 @@ class TextIndexed(DocumentReader):
                 "a scoped view cannot index the collection anew: the index belongs to the "
                 "whole of it; call reindex_text() on the whole store"
             )
+        return self._backend.reindex(self.collection_name, self._terms_anew)
 
-        def terms_of(stored: Record) -> Terms:
-            text = to_indexed(stored.id, stored.content, stored.metadata, self._index_text)
-            return self._terms_of(replace(stored, indexed=text))
-
-        return self._backend.reindex(self.collection_name, terms_of)
+    def _terms_anew(self, stored: Record) -> Terms:
+        """The terms of a stored record, which no longer knows what is indexed of it."""
+        text = to_indexed(stored.id, stored.content, stored.metadata, self._index_text)
+        return self._terms_of(replace(stored, indexed=text))
 
     async def areindex_text(self) -> int:
         """As `reindex_text`, off the event loop."""

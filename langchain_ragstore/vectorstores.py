@@ -12,7 +12,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import run_in_executor
 from typing_extensions import override
 
-from langchain_ragstore.caring import Caring
+from langchain_ragstore.caring import Caring, OnConflict
 from langchain_ragstore.config import DEFAULT_COLLECTION, DEFAULT_NAMESPACE
 from langchain_ragstore.document_writer import ADD_KEYWORDS, to_parts
 from langchain_ragstore.documents import IndexText
@@ -20,11 +20,14 @@ from langchain_ragstore.embedder import to_model
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.indexing import SQLiteRecordManager
+from langchain_ragstore.ingestion import IngestReport
 from langchain_ragstore.keywords import refuse_unknown
+from langchain_ragstore.model import Fingerprint, Problem
 from langchain_ragstore.retrievers import RagRetriever
 from langchain_ragstore.similarity_search import SimilaritySearch
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.storage.sqlite.connection import MEMORY
+from langchain_ragstore.storage.sqlite.repairing import recover
 from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.text.analyzer import TextAnalyzer
 
@@ -116,7 +119,7 @@ class SQLiteVectorStore(BackendVectorStore):
         refuse_unknown(type(self).__name__, unknown, CONSTRUCTOR_KEYWORDS)
         embedding = to_model(embedding)  # before there is a file
         backend = SQLiteBackend(path, read_only=read_only, clock=clock)
-        self._database, self._clock = backend.database, clock
+        self._sqlite, self._database, self._clock = backend, backend.database, clock
         super().__init__(
             backend,
             embedding,
@@ -196,6 +199,128 @@ class SQLiteVectorStore(BackendVectorStore):
         """As `from_documents`, awaiting the embedder."""
         texts, metadatas = to_parts(documents, kwargs)
         return await cls.afrom_texts(texts, embedding, metadatas, **kwargs)
+
+    # --- copies of the file --------------------------------------------------------
+
+    @override
+    def merge(
+        self,
+        other: Caring | str | os.PathLike[str],
+        *,
+        collection_name: str | None = None,
+        on_conflict: OnConflict = "replace",
+    ) -> IngestReport:
+        """Store the documents of another store in this one, with their vectors and times.
+
+        What would be refused is refused before the first document is stored. Documents
+        are stored some hundred at a time, between which others may write; a broken-off
+        merge is finished by the next.
+
+        Args:
+            other: A store (of a view, what it sees), or a file.
+            collection_name: Of a file, which collection; None for one of this store's name.
+            on_conflict: As in `import_jsonl`.
+
+        Returns:
+            How many were added, updated (replaced) and skipped.
+
+        Raises:
+            InvalidInputError: It is this very collection, or there is none of the name, or
+                an id is stored already and `on_conflict` is `"error"`.
+            EmbeddingMismatchError: Another model made its vectors.
+            AnalyzerMismatchError: Its texts were indexed otherwise than this store does.
+
+        Example:
+            ```python
+            from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
+
+            with SQLiteVectorStore(HashingEmbeddings(64), "mine.db") as mine:
+                mine.add_texts(["green tea"])
+            with SQLiteVectorStore(HashingEmbeddings(64), "ours.db") as ours:
+                assert ours.merge("mine.db").added == 1
+            ```
+        """
+        if isinstance(other, Caring):
+            if collection_name is not None:
+                raise InvalidInputError(
+                    "collection_name says which collection of a file; a store is on one"
+                )
+            return super().merge(other, on_conflict=on_conflict)
+        name = self.collection_name if collection_name is None else collection_name
+        with SQLiteVectorStore(
+            None, other, collection_name=name, read_only=True, clock=self._clock
+        ) as opened:
+            if name not in (there := opened.collections()):
+                raise InvalidInputError(
+                    f"{other} has no collection {name!r}, but {there}; name one of these"
+                )
+            return super().merge(opened, on_conflict=on_conflict)
+
+    def backup(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> int:
+        """Copy the whole file as it is at one moment, while others read and write it.
+
+        Every collection, record manager and byte store is in the copy, and what other
+        applications keep in the file. It is opened like the original. A store in memory
+        is copied to a file in this way.
+
+        Args:
+            path: The copy; it is there when it is complete.
+            overwrite: Whether a file may be there, which is replaced.
+
+        Returns:
+            Bytes of the copy.
+
+        Raises:
+            InvalidInputError: No file can be put there, or this is a scoped view.
+        """
+        self._check_whole("backup")
+        return self._sqlite.backup(path, self._portraits(), overwrite=overwrite)
+
+    def freeze(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> int:
+        """Copy the file, compacted, to one for reading alone, as wheels and images ship it.
+
+        The copy has all collections and nothing that was deleted, and none of the tables
+        of other applications. `SQLiteVectorStore` knows it again and opens it read-only,
+        without locks and without a second file beside it, from a read-only disk, too.
+
+        Args:
+            path: The copy; it is there when it is complete.
+            overwrite: Whether a file may be there, which is replaced.
+
+        Returns:
+            Bytes of the copy.
+
+        Raises:
+            InvalidInputError: No file can be put there, or this is a scoped view.
+        """
+        self._check_whole("freeze")
+        return self._sqlite.freeze(path, self._portraits(), overwrite=overwrite)
+
+    def _portraits(self) -> dict[str, Fingerprint | None]:
+        """What a copy is to note of models that only this process knows."""
+        if self.path != MEMORY:
+            return {}
+        return {self.collection_name: self._embedder.portrait()}
+
+    @staticmethod
+    def recover(
+        damaged: str | os.PathLike[str], path: str | os.PathLike[str]
+    ) -> list[Problem]:
+        """Copy what can be read of a file that no store can open to a new file.
+
+        Open that and call `repair()`, which checks what was read.
+
+        Args:
+            damaged: The file; it is not touched.
+            path: The new one.
+
+        Returns:
+            What could not be read.
+
+        Raises:
+            CorruptStoreError: Nothing could; the file is no database.
+        """
+        return recover(damaged, path)
 
     # --- other things in the same file -------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from langchain_ragstore.errors import (
@@ -117,7 +117,7 @@ class Backend(Protocol):
 
     def pages(
         self, collection: str, *, where: Filter = EVERYTHING
-    ) -> Iterator[list[Record]]:
+    ) -> Generator[list[Record], None, None]:
         """As `scan`, with vectors, some at a time; all of the same moment.
 
         Whoever does not read to the end closes the iterator.
@@ -245,21 +245,24 @@ class Backend(Protocol):
     def stats(self, collection: str) -> dict[str, Any]:
         """Facts about a collection and its engine, for people."""
 
-    def verify(self, terms_of: TermsOf) -> list[Problem]:
+    def verify(self, collection: str, terms_of: TermsOf) -> list[Problem]:
         """What is not as it should be, in all collections; nothing is changed.
 
         Args:
-            terms_of: As in `reindex`, for the collections whose analyzer it is.
+            collection: Whose text index is compared with its texts; the others' are
+                looked through.
+            terms_of: As in `reindex`.
         """
 
-    def repair(self, terms_of: TermsOf) -> list[Problem]:
+    def repair(self, collection: str, terms_of: TermsOf) -> list[Problem]:
         """Make everything as it should be; what was done, and what could not be saved.
 
         Records whose bytes are not what was written are lost, and vectors likewise; all
         else is saved, and everything that follows from it is made anew.
 
         Args:
-            terms_of: As in `verify`.
+            collection: As in `verify`.
+            terms_of: As in `reindex`.
         """
 
     def compact(self) -> Compacted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -191,7 +191,7 @@ class MemoryBackend:
 
     def pages(
         self, collection: str, *, where: Filter = EVERYTHING
-    ) -> Iterator[list[Record]]:
+    ) -> Generator[list[Record], None, None]:
         """See `Backend.pages`."""
         records = self.scan(collection, where=where, vectors=True)
         for at in range(0, len(records), RECORD_PAGE):
@@ -360,11 +360,11 @@ class MemoryBackend:
             count = self.count(collection)
         return {"engine": "memory", "records": count, "dimension": dimension}
 
-    def verify(self, terms_of: TermsOf) -> list[Problem]:  # noqa: ARG002
+    def verify(self, collection: str, terms_of: TermsOf) -> list[Problem]:  # noqa: ARG002
         """See `Backend.verify`: there is nothing beside the records."""
         return []
 
-    def repair(self, terms_of: TermsOf) -> list[Problem]:  # noqa: ARG002
+    def repair(self, collection: str, terms_of: TermsOf) -> list[Problem]:  # noqa: ARG002
         """See `Backend.repair`."""
         return []
 

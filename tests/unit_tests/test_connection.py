@@ -21,6 +21,7 @@ from langchain_ragstore.errors import (
 from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.storage.sqlite import connection, schema
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
+from langchain_ragstore.storage.sqlite.checksums import of_record
 from langchain_ragstore.storage.sqlite.connection import Database, require_sqlite
 from records import AXES, ids, record
 
@@ -293,16 +294,21 @@ def test_a_vector_of_a_wrong_length_in_the_file_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["{", '{"a":{"$newer":1}}'])
-def test_metadata_that_cannot_be_read_are_named(tmp_path, text):
+@pytest.mark.parametrize("meant", [False, True])
+def test_metadata_that_cannot_be_read_are_named(tmp_path, text, meant):
     path = tmp_path / "a.db"
     backend = SQLiteBackend(path)
     backend.upsert("c", [record("a", AXES[0]), record("b", AXES[1])])
     raw = sqlite3.connect(path)
     raw.execute("UPDATE ragstore_record SET metadata = ? WHERE id = 'a'", (text,))
+    if meant:
+        checksum = (of_record("a", "text", text),)
+        raw.execute("UPDATE ragstore_record SET checksum = ? WHERE id = 'a'", checksum)
     raw.commit()
     raw.close()
     for read in (lambda: backend.scan("c"), lambda: backend.dense("c", AXES[0], 1)):
-        with pytest.raises(CorruptStoreError, match="unreadable metadata"):
+        words = "unreadable metadata" if meant else "record 'a' is damaged"
+        with pytest.raises(CorruptStoreError, match=words):
             read()
     assert ids(backend.get("c", ["b"])) == ["b"]
     assert backend.delete("c", ids=["a"], where=EVERYTHING) == 1

@@ -12,16 +12,21 @@ from typing import Any
 from langchain_ragstore.filters import EVERYTHING, Filter, Not
 from langchain_ragstore.metadata import decode, encode
 from langchain_ragstore.model import (
+    Compacted,
     Fingerprint,
+    Problem,
     Record,
-    Terms,
     Vector,
 )
-from langchain_ragstore.storage.base import outside_guard, patched
+from langchain_ragstore.storage.base import TermsOf, outside_guard, patched
 from langchain_ragstore.storage.sqlite import (
+    checking,
+    compacting,
+    copying,
     models,
     reindexing,
     remodelling,
+    repairing,
     segments,
     steps,
 )
@@ -186,11 +191,50 @@ class SQLiteBackend(SQLiteReader):
         """See `Backend.adopt`."""
         return remodelling.adopt(self._database, collection, staged, self._clock, digest_of)
 
-    def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
+    def reindex(self, collection: str, terms_of: TermsOf) -> int:
         """See `Backend.reindex`."""
         count = reindexing.reindex(self._database, collection, self._clock, terms_of)
         logger.info("%s: indexed %d texts anew", collection, count)
         return count
+
+    def verify(self, collection: str, terms_of: TermsOf) -> list[Problem]:
+        """See `Backend.verify`."""
+        return checking.verify(self._database, checking.Own(collection, terms_of))
+
+    def repair(self, collection: str, terms_of: TermsOf) -> list[Problem]:
+        """See `Backend.repair`."""
+        own = checking.Own(collection, terms_of)
+        done = repairing.repair(self._database, own, self._clock)
+        self._resident.clear()
+        self._lexicons.clear()
+        return done
+
+    def compact(self) -> Compacted:
+        """See `Backend.compact`."""
+        sizes = compacting.compact(self._database, self._clock)
+        logger.info("%s: %d bytes, %d before", self._database.path, *reversed(sizes))
+        return sizes
+
+    def backup(
+        self,
+        path: str | os.PathLike[str],
+        models: Mapping[str, Fingerprint | None],
+        *,
+        overwrite: bool = False,
+    ) -> int:
+        """See `copying.backup`."""
+        return copying.backup(self._database, path, models, overwrite=overwrite)
+
+    def freeze(
+        self,
+        path: str | os.PathLike[str],
+        models: Mapping[str, Fingerprint | None],
+        *,
+        overwrite: bool = False,
+    ) -> int:
+        """See `copying.freeze`."""
+        now = self._clock
+        return copying.freeze(self._database, path, models, now, overwrite=overwrite)
 
     def compact_text(self, collection: str) -> None:
         """Merge the text index into one segment, in many short transactions."""

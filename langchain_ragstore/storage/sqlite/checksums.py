@@ -16,8 +16,12 @@ def of_record(id: str, content: str, metadata: str) -> int:
     4 * 10^9. The high half is of id and text, the low one of the metadata, so that those
     can be changed without reading the text.
     """
-    text = crc32(_bytes(content), crc32(_bytes(id)))
-    whole = text << _HALF | of_metadata(metadata)
+    return of_bytes(*map(_bytes, (id, content, metadata)))
+
+
+def of_bytes(id: bytes, content: bytes, metadata: bytes) -> int:
+    """As `of_record`, of UTF-8."""
+    whole = crc32(content, crc32(id)) << _HALF | crc32(metadata)
     return whole - (1 << 64) if whole & _SIGN else whole
 
 

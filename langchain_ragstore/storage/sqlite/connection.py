@@ -35,6 +35,9 @@ logger = logging.getLogger(__name__)
 Connection: TypeAlias = sqlite3.Connection
 MEMORY: Final = ":memory:"
 
+FROZEN_ID: Final = 0x52414746
+"""`RAGF`, the `application_id` of a file that is opened for reading alone."""
+
 _RETRY_STEP: Final = 0.02
 """Seconds between two tries of what SQLite does not retry by itself."""
 
@@ -66,8 +69,9 @@ class Database:
     ) -> None:
         require_sqlite()
         self.path = _checked_path(path, read_only=read_only)
-        self.read_only = read_only
-        self._timeout = timeout
+        self.frozen = self.path != MEMORY and _is_frozen(self.path)
+        self.read_only = read_only or self.frozen
+        self.timeout = timeout
         self._limit = 1 if self.path == MEMORY else None
         self._fork_hooks: list[Callable[[], None]] = []
         self._start()
@@ -116,7 +120,7 @@ class Database:
         would be refused without waiting whenever another process wrote in between.
         """
         if self.read_only:
-            raise ReadOnlyError(f"{self.path} was opened with read_only=True")
+            raise self.refusal()
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
@@ -129,6 +133,15 @@ class Database:
                 yield connection
         finally:
             self._release(connection)
+
+    def refusal(self) -> ReadOnlyError:
+        """The error of a write to what is open for reading alone."""
+        if self.frozen:
+            return ReadOnlyError(
+                f"{self.path} was made by freeze() and is never changed; backup() makes a "
+                "copy of it that can be"
+            )
+        return ReadOnlyError(f"{self.path} was opened with read_only=True")
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[Connection]:
@@ -182,26 +195,39 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         with translated(self.path):
-            connection = sqlite3.connect(
-                self._uri(),
-                uri=True,
-                timeout=self._timeout,
-                isolation_level=None,  # transactions are begun and ended here alone
-                check_same_thread=False,
-            )
             try:
-                self._configure(connection)
-            except BaseException:
-                connection.close()
-                raise
-            return connection
+                return self._connected(unchanging=self.frozen)
+            except sqlite3.OperationalError as error:
+                # A file with a log needs a second file beside it, which a folder that
+                # cannot be written to does not let be made.
+                if not self.read_only or _code(error) != sqlite3.SQLITE_CANTOPEN:
+                    raise
+                if _has_content(f"{self.path}-wal"):
+                    raise
+                return self._connected(unchanging=True)
 
-    def _uri(self) -> str:
+    def _connected(self, *, unchanging: bool) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._uri(unchanging=unchanging),
+            uri=True,
+            timeout=self.timeout,
+            isolation_level=None,  # transactions are begun and ended here alone
+            check_same_thread=False,
+        )
+        try:
+            self._configure(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _uri(self, *, unchanging: bool) -> str:
         if self.path == MEMORY:
             return f"file:{MEMORY}"
         mode = "ro" if self.read_only else "rwc"
+        immutable = "&immutable=1" if unchanging else ""
         # SQLite decodes % escapes, so that names with ?, # and % open the right file.
-        return f"file:{quote(os.fsencode(self.path))}?mode={mode}"
+        return f"file:{quote(os.fsencode(self.path))}?mode={mode}{immutable}"
 
     def _configure(self, connection: sqlite3.Connection) -> None:
         connection.text_factory = _text
@@ -224,7 +250,7 @@ class Database:
 
     def retried(self, action: Callable[[], Any]) -> Any:
         """Run what SQLite answers with "busy" at once, without its usual waiting."""
-        deadline = time.monotonic() + self._timeout
+        deadline = time.monotonic() + self.timeout
         while True:
             try:
                 return action()
@@ -326,6 +352,21 @@ def _checked_path(path: str | os.PathLike[str], *, read_only: bool) -> str:
     if read_only and not file.exists():
         raise InvalidInputError(f"{text} does not exist and read_only=True creates nothing")
     return str(file)
+
+
+def _is_frozen(path: str) -> bool:
+    """Whether a file was made by `copying.freeze`, which says so in its header."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a name that may be no text
+            header = file.read(100)
+    except OSError:
+        return False
+    rolls_back = header[18:20] == b"\x01\x01"
+    return rolls_back and header[68:72] == FROZEN_ID.to_bytes(4, "big")
+
+
+def _has_content(path: str) -> bool:
+    return os.path.exists(path) and os.path.getsize(path) > 0  # noqa: PTH110, PTH202
 
 
 def _write_ahead(connection: sqlite3.Connection) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -139,7 +139,7 @@ class SQLiteReader:
 
     def pages(
         self, collection: str, *, where: Filter = EVERYTHING
-    ) -> Iterator[list[Record]]:
+    ) -> Generator[list[Record], None, None]:
         """See `Backend.pages`.
 
         A file is read in one transaction, which holds up no writer; a database in memory

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from langchain_ragstore.errors import ReadOnlyError
 from langchain_ragstore.lexical.postings import Prepared, prepared
 from langchain_ragstore.model import Record, Terms
 from langchain_ragstore.storage.base import check_analyzer
@@ -51,7 +50,7 @@ def reindex(
     The new index is in memory until it is written: a third to two thirds of the texts.
     """
     if database.read_only:
-        raise ReadOnlyError(f"{database.path} was opened with read_only=True")
+        raise database.refusal()
     with database.read() as connection:
         state = steps.state(connection, collection)
     if state is None:

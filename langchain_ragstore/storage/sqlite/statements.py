@@ -70,6 +70,7 @@ COLLECTIONS: Final = f"""
 SELECT name FROM ragstore_collection c
 WHERE EXISTS (SELECT 1 FROM ragstore_record r WHERE r.collection = c.key AND {PRESENT})
 """
+NAMES: Final = "SELECT name FROM ragstore_collection ORDER BY key"
 NEXT_GENERATION: Final = (
     "UPDATE ragstore_collection SET generation = generation + 1 "
     "WHERE key = ? RETURNING generation"
@@ -217,6 +218,43 @@ SELECT count(*) FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.ke
 WHERE r.collection = ?
 """
 
+DROP_EXPIRED_BLOBS: Final = "DELETE FROM ragstore_blob WHERE expires_at <= ?"
+
+# --- checking and repairing ------------------------------------------------------------
+OUR_TABLES: Final = """
+SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'ragstore_*'
+ORDER BY name
+"""
+# As bytes, since a damaged text may be none.
+RAW_RECORDS: Final = """
+SELECT r.key, CAST(r.id AS BLOB), CAST(r.content AS BLOB), CAST(r.metadata AS BLOB),
+       r.created_at, r.updated_at, r.expires_at, r.checksum, v.data, v.checksum
+FROM ragstore_record r LEFT JOIN ragstore_vector v ON v.record = r.key
+WHERE r.collection = ? ORDER BY r.key
+"""
+ALL_KEPT: Final = "SELECT data, checksum FROM ragstore_kept_vector WHERE collection = ?"
+HIGHEST: Final = """
+SELECT coalesce(max(generation), 0), coalesce(max(stamp), 0)
+FROM ragstore_record NOT INDEXED WHERE collection = ?
+"""
+COUNTERS: Final = "SELECT generation, stamp, floor FROM ragstore_collection WHERE key = ?"
+SET_COUNTERS: Final = (
+    "UPDATE ragstore_collection SET generation = ?, floor = ?, stamp = ? WHERE key = ?"
+)
+STAMPS: Final = (
+    "SELECT stamp FROM ragstore_record WHERE collection = ? AND stamp IS NOT NULL"
+)
+LOSE_VECTOR: Final = "DELETE FROM ragstore_vector WHERE record = ?"
+LOSE_DIGEST: Final = "UPDATE ragstore_record SET digest = NULL WHERE key = ?"
+FOUND_COLLECTIONS: Final = """
+INSERT INTO ragstore_collection (key, name, generation, dimension, stamp)
+SELECT r.collection, 'recovered-' || r.collection, max(r.generation),
+       max(length(v.data)) / 4, coalesce(max(r.stamp), 0)
+FROM ragstore_record r LEFT JOIN ragstore_vector v ON v.record = r.key
+WHERE r.collection NOT IN (SELECT key FROM ragstore_collection)
+GROUP BY r.collection RETURNING name
+"""
+
 # --- reading records -----------------------------------------------------------------
 _COLUMNS: Final = (
     "r.key, r.id, r.content, r.metadata, r.created_at, r.updated_at, r.expires_at, "
@@ -256,3 +294,9 @@ RECORD_PAGE: Final = (
 
 AMONG_IDS: Final = f"r.id IN ({TEXTS})"
 AMONG_KEYS: Final = f"r.key IN ({_KEYS})"
+
+INDEXED_RECORDS: Final = (
+    f"SELECT r.stamp, {columns(vectors=False)} FROM ragstore_record r "
+    "WHERE r.collection = ? AND r.stamp IS NOT NULL ORDER BY r.key"
+)
+"""Whole records that are in the text index, each behind its stamp; expired ones, too."""
