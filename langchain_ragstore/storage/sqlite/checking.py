@@ -76,8 +76,10 @@ def verify(database: Database, own: Own) -> list[Problem]:
 
         problems += found(None, learn)
         for name, state in states:
-            for check in (_of_records, _of_text, _of_caches):
-                problems += found(name, partial(check, connection, name, state, own))
+            here = found(name, partial(_of_records, connection, name, state))
+            sound = not {"file", "record"} & {problem.kind for problem in here}
+            here += found(name, partial(_of_text, connection, name, state, own, sound=sound))
+            problems += here + found(name, partial(_of_caches, connection, name, state))
     return problems
 
 
@@ -190,9 +192,7 @@ def counters(connection: Connection, state: State) -> tuple[int, int, int]:
     return generation, min(floor, generation), max(stamp, written[1])
 
 
-def _of_records(
-    connection: Connection, name: str, state: State, _own: Own
-) -> Iterator[Problem]:
+def _of_records(connection: Connection, name: str, state: State) -> Iterator[Problem]:
     found = damage(connection, state)
     for kind, damaged in (("record", found.records), ("vector", found.vectors)):
         for id, reason in damaged.values():
@@ -215,15 +215,16 @@ def _of_records(
 
 
 def _of_text(
-    connection: Connection, name: str, state: State, own: Own
+    connection: Connection, name: str, state: State, own: Own, *, sound: bool
 ) -> Iterator[Problem]:
+    """See `text_checks`; texts that are damaged themselves are not compared."""
     try:
         wrong = text_checks.damaged(connection, state)
     except CorruptStoreError as error:
         wrong = [str(error)]
     for what in wrong:
         yield Problem(name, TEXT_INDEX, (), what, text_way_out(name, own))
-    if name != own.collection or wrong:
+    if name != own.collection or wrong or not sound:
         return
     ids = text_checks.differing(connection, state, own.terms_of)
     if ids:
@@ -241,9 +242,7 @@ def text_way_out(name: str, own: Own) -> str:
     return f"reindex_text() of a store that is opened with collection_name={name!r}"
 
 
-def _of_caches(
-    connection: Connection, name: str, state: State, _own: Own
-) -> Iterator[Problem]:
+def _of_caches(connection: Connection, name: str, state: State) -> Iterator[Problem]:
     for cache in CACHES:
         for what in cache.check(connection, state):
             yield Problem(name, cache.name, (), what, REPAIR)

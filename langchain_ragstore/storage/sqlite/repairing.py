@@ -155,8 +155,13 @@ def _without_damage(connection: Connection, name: str, state: State) -> list[Pro
         connection.execute(sql.SET_DIMENSION, (damage.dimension, state.collection))
         what = f"noted that vectors have {damage.dimension} dimensions"
         done.append(Problem(name, "collection", (), what, _NOTHING))
-    counters = checking.counters(connection, state)
-    connection.execute(sql.SET_COUNTERS, (*counters, state.collection))
+    generation, floor, stamp = checking.counters(connection, state)
+    counted = connection.execute(sql.COUNTERS, (state.collection,)).fetchone()
+    if counted != (generation, stamp, floor):
+        given = (generation, floor, stamp, state.collection)
+        connection.execute(sql.SET_COUNTERS, given)
+        what = "set its counters to what its records need"
+        done.append(Problem(name, "collection", (), what, _NOTHING))
     steps.forget(connection, state, list(damage.records))
     steps.outdate_copies(connection, state)
     return done
