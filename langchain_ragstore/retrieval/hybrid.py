@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-
-from langchain_ragstore.config import DEFAULT_FUSION_WEIGHTS, DEFAULT_RRF_K
-from langchain_ragstore.model import Hit, Vector
+from langchain_ragstore.config import (
+    DEFAULT_FUSION_WEIGHTS,
+    DEFAULT_RRF_K,
+    FUSION_HITS_READ,
+)
+from langchain_ragstore.model import Hit
 from langchain_ragstore.retrieval import fuse, weighing
-from langchain_ragstore.retrieval.question import Question, Shelf
-from langchain_ragstore.vectors.arrays import cosines
+from langchain_ragstore.retrieval.candidates import Candidates
+from langchain_ragstore.retrieval.question import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,38 +35,29 @@ class Weighted:
         """By leg."""
         return {"dense": self.dense, "text": self.text}
 
-    def resolved(self, lists: fuse.Legs, question: Question) -> Weighted:
+    def resolved(
+        self, lists: fuse.Legs, question: Question, candidates: Candidates
+    ) -> Weighted:
         """The fusion of one query: the same for all."""
         return self
 
-    def __call__(self, lists: fuse.Legs, question: Question, shelf: Shelf) -> list[Hit]:
+    def __call__(self, lists: fuse.Legs, candidates: Candidates) -> list[Hit]:
         """Every candidate, ranked; the score that only one leg knows is looked up."""
         lists = dict(lists)
         lacking = fuse.missing(lists)
-        # One call even if no score lacks: it also tells what scores the query can reach.
-        ids = lacking.get("text", ())
-        lexical = shelf.lexical_scores(question.terms, ids)
-        if not lexical.reachable:
+        reachable = None if lists["text"] is None else candidates.reachable()
+        if not reachable:
             lists["text"] = None
-        filled = {"text": dict.fromkeys(ids, 0.0) | dict(lexical.scores)}
-        mean_cosine = None
-        if question.vector is not None and lists["dense"] is not None:
-            mean = shelf.mean()
-            mean_cosine = 0.0
-            if mean is not None:
-                mean_cosine = float(cosines(mean[None], question.vector)[0])
-            ids = lacking.get("dense", ())
-            # What has no vector is as far away as can be.
-            filled["dense"] = dict.fromkeys(ids, -1.0) | _cosines(
-                lists["text"] or (), question.vector, ids
-            )
+        filled = {}
+        if lists["text"] is not None:
+            filled["text"] = candidates.bm25(lacking["text"])
+        if lists["dense"] is not None:
+            filled["dense"] = candidates.cosines(lacking["dense"])
         return fuse.weighted(
             lists,
-            top_bm25=lexical.reachable or None,
-            mean_cosine=mean_cosine,
-            filled={
-                leg: scores for leg, scores in filled.items() if lists[leg] is not None
-            },
+            top_bm25=reachable,
+            mean_cosine=None if lists["dense"] is None else candidates.mean_cosine(),
+            filled=filled,
             weights=self.weights,
         )
 
@@ -95,10 +88,14 @@ class WeightedByQuery:
     dense: float = DEFAULT_FUSION_WEIGHTS["dense"]
     text: float = DEFAULT_FUSION_WEIGHTS["text"]
 
-    def resolved(self, lists: fuse.Legs, question: Question) -> Weighted:
+    def resolved(
+        self, lists: fuse.Legs, question: Question, candidates: Candidates
+    ) -> Weighted:
         """The fusion of one query."""
+        nearest, best = lists["dense"] or (), lists["text"] or ()
+        read = candidates.read([*nearest[:FUSION_HITS_READ], *best[:1]])
         share = weighing.text_share(
-            question.terms, lists.get("dense") or (), lists.get("text") or ()
+            question.terms, read[: len(read) - len(best[:1])], read[-1:] if best else ()
         )
         return Weighted(self.dense, self.text * share)
 
@@ -122,11 +119,13 @@ class ReciprocalRank:
         """By leg."""
         return {"dense": self.dense, "text": self.text}
 
-    def resolved(self, lists: fuse.Legs, question: Question) -> ReciprocalRank:
+    def resolved(
+        self, lists: fuse.Legs, question: Question, candidates: Candidates
+    ) -> ReciprocalRank:
         """The fusion of one query: the same for all."""
         return self
 
-    def __call__(self, lists: fuse.Legs, question: Question, shelf: Shelf) -> list[Hit]:
+    def __call__(self, lists: fuse.Legs, candidates: Candidates) -> list[Hit]:
         """Every candidate, ranked."""
         return fuse.rrf(lists, weights=self.weights, k=self.k)
 
@@ -153,17 +152,3 @@ def shares_of(weights: Mapping[str, float], asked: Collection[str]) -> dict[str,
     relative = {leg: weights[leg] / largest if largest else 1.0 for leg in asked}
     total = sum(relative.values())
     return {leg: share / total for leg, share in relative.items()}
-
-
-def _cosines(hits: Sequence[Hit], vector: Vector, ids: Collection[str]) -> dict[str, float]:
-    """Cosines of hits, from the vectors that they carry."""
-    wanted = set(ids)
-    found = {
-        hit.record.id: hit.record.vector
-        for hit in hits
-        if hit.record.vector is not None and hit.record.id in wanted
-    }
-    if not found:
-        return {}
-    scores = cosines(np.stack(list(found.values())), vector)
-    return dict(zip(found, scores.tolist(), strict=True))

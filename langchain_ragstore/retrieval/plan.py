@@ -6,14 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 
 from langchain_ragstore.config import DEEPENING
 from langchain_ragstore.model import Hit
-from langchain_ragstore.retrieval.cut import Threshold, relevance
+from langchain_ragstore.retrieval.candidates import Candidates
+from langchain_ragstore.retrieval.cut import Threshold, Top, relevance
 from langchain_ragstore.retrieval.hybrid import Fusion
 from langchain_ragstore.retrieval.question import Question, Shelf, Stage
 from langchain_ragstore.retrieval.sources import Source
 from langchain_ragstore.retrieval.trace import Trace, Untraced
+from langchain_ragstore.storage.base import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,11 @@ class Plan:
         return any(stage.vectors for stage in self.stages)
 
     @property
+    def blind(self) -> int:
+        """How many of the first stages look at nothing but scores."""
+        return len(tuple(takewhile(lambda s: isinstance(s, (Threshold, Top)), self.stages)))
+
+    @property
     def least(self) -> float:
         """The relevance below which nothing is kept."""
         cuts = [stage.least for stage in self.stages if isinstance(stage, Threshold)]
@@ -77,10 +85,10 @@ def run(
     watch = trace or Untraced()
     factor = 1
     while True:
-        watch.begin()
-        hits, beyond = _candidates(plan, question, shelf, factor, watch)
+        found = shelf.within(partial(_candidates, plan, question, shelf, factor, watch))
+        hits, beyond, stages = found
         go_on = beyond > -math.inf and relevance(beyond) >= plan.least
-        for stage in plan.stages:
+        for stage in stages:
             hits = watch.step(stage, [hits], partial(stage, hits, question, shelf))
             if go_on and len(hits) < stage.wants:
                 factor *= DEEPENING
@@ -90,15 +98,21 @@ def run(
 
 
 def _candidates(
-    plan: Plan, question: Question, shelf: Shelf, factor: int, watch: Trace
-) -> tuple[list[Hit], float]:
-    """The candidates, and the highest score that any other record can have."""
-    alone, vectors = plan.fuse is None, plan.vectors
+    plan: Plan, question: Question, shelf: Shelf, factor: int, watch: Trace, view: View
+) -> tuple[list[Hit], float, Sequence[Stage]]:
+    """The candidates, the most that any other record can score, and the stages left.
+
+    All is read from one state of the collection. Stages that look at nothing but scores
+    are done before the records are read.
+    """
+    watch.begin()
+    known = Candidates(view, question, vectors=plan.vectors)
+    fused = plan.fuse is not None
     lists: dict[str, list[Hit] | None] = {}
     deeper: dict[str, Sequence[Hit] | None] = {}
     for planned in plan.sources:
         source = replace(planned, depth=planned.depth * factor) if factor > 1 else planned
-        ask = partial(source.hits, question, shelf, alone=alone, vectors=vectors)
+        ask = partial(known.fused if fused else known.alone, source)
         found = watch.step(source, (), ask)
         lists[source.leg] = found
         if found and len(found) >= source.depth:
@@ -106,9 +120,19 @@ def _candidates(
     if plan.fuse is None:
         (single,) = lists.values()
         hits = single or []
-        return hits, hits[-1].score if deeper else -math.inf
-    fusion = plan.fuse.resolved(lists, question)
-    fuse = partial(fusion, lists, question, shelf)
+        return hits, hits[-1].score if deeper else -math.inf, plan.stages
+    fusion = plan.fuse.resolved(lists, question, known)
+    blind = 0 if watch.whole else plan.blind
+
+    def fuse() -> list[Hit]:
+        hits = fusion(lists, known)
+        return known.read(hits) if watch.whole else hits
+
     hits = watch.step(fusion, list(lists.values()), fuse)
     wanted = deeper and any(stage.wants for stage in plan.stages)
-    return hits, fusion.beyond(deeper, hits) if wanted else -math.inf
+    beyond = fusion.beyond(deeper, hits) if wanted else -math.inf
+    for stage in plan.stages[:blind]:
+        hits = stage(hits, question, shelf)
+    if not watch.whole:
+        hits = known.read(hits)
+    return hits, beyond, plan.stages[blind:]

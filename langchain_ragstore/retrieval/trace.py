@@ -40,7 +40,10 @@ class Trace:
     Attributes:
         steps: In the order in which they ran.
         rounds: How often candidates were fetched.
+        whole: Whether it wants to know all of a candidate, not its id and score alone.
     """
+
+    whole = True
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -66,6 +69,8 @@ class Trace:
 
 class Untraced(Trace):
     """Notes nothing."""
+
+    whole = False
 
     def begin(self) -> None:
         """See `Trace`."""

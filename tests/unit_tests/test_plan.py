@@ -84,17 +84,25 @@ def test_plans_are_values():
 # --- what it costs --------------------------------------------------------------------
 
 
-class Watching:
-    """Notes the reads of a backend."""
+LEGS = ["dense", "lexical"]
+SCALES = ["reachable", "bm25", "cosines", "mean"]
 
-    def __init__(self, backend):
-        self.backend, self.calls = backend, []
+
+class Watching:
+    """Notes the reads of a backend, and of its views."""
+
+    def __init__(self, backend, calls=None):
+        self.backend, self.calls = backend, [] if calls is None else calls
 
     def __getattr__(self, name):
         method = getattr(self.backend, name)
 
         def noted(*args, **kwargs):
-            self.calls.append(name)
+            if name == "within":
+                collection, ask = args
+                return method(collection, lambda view: ask(Watching(view, self.calls)))
+            if name != "ids":
+                self.calls.append(len(args[0]) if name == "records" else name)
             return method(*args, **kwargs)
 
         return noted
@@ -117,15 +125,16 @@ def store():
 @pytest.mark.parametrize(
     ("kind", "keywords", "calls"),
     [
-        ("similarity", {}, ["dense"]),
-        ("similarity", {"score_threshold": 0.1}, ["dense"]),
-        ("similarity", {"group_by": "n"}, ["dense"]),
-        ("similarity", {"window": 1}, ["dense", "get"]),
-        ("mmr", {}, ["dense"]),
-        ("text", {}, ["lexical", "lexical_scores"]),
-        ("hybrid", {}, ["dense", "lexical", "lexical_scores", "mean"]),
-        ("hybrid", {"lambda_mult": 0.5}, ["dense", "lexical", "lexical_scores", "mean"]),
-        ("hybrid", {"fusion": "rrf"}, ["dense", "lexical"]),
+        ("similarity", {}, ["dense", 2]),
+        ("similarity", {"score_threshold": 0.1}, ["dense", 2]),
+        ("similarity", {"group_by": "n"}, ["dense", 8]),
+        ("similarity", {"window": 1}, ["dense", 2, "get"]),
+        ("mmr", {}, ["dense", 20]),
+        ("text", {}, ["lexical", 2, "reachable"]),
+        ("hybrid", {}, [*LEGS, 11, *SCALES]),
+        ("hybrid", {"score_threshold": 0.1}, [*LEGS, 11, *SCALES]),
+        ("hybrid", {"lambda_mult": 0.5}, [*LEGS, 11, *SCALES, 20]),
+        ("hybrid", {"fusion": "rrf"}, [*LEGS, 2]),
     ],
     ids=str,
 )
@@ -150,7 +159,7 @@ def test_other_ids_are_searched_for(store):
     store.add_documents(plain)
     store._backend.calls.clear()
     (found,) = store.similarity_search("tea number 4", k=1, filter={"n": 4}, window=1)
-    assert store._backend.calls == ["dense", "get", "scan"]
+    assert store._backend.calls == ["dense", 1, "get", "scan"]
     assert found.metadata["ragstore"]["joined"] == ["own-4"]  # the filter holds
     (found,) = store.text_search("4", k=1, window=1)
     assert found.metadata["ragstore"]["joined"] == ["own-3", "own-4", "own-5"]

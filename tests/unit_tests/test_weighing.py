@@ -93,14 +93,23 @@ def test_a_share_is_a_share_and_reads_so_many_hits_alone(query, dense, text):
     assert share(query, hits(*dense[:10]), hits(*text[:1])) == found
 
 
+class AsTheyAre:
+    """Candidates that were read already."""
+
+    def read(self, hits):
+        return list(hits)
+
+
 def test_the_default_fusion_asks_the_query():
     lists = {"dense": hits(ZH), "text": []}
     asked = Question("q", None, DEFAULT_ANALYZER.query_terms("print"))
     full = Weighted(DEFAULT_FUSION_WEIGHTS["dense"], DEFAULT_FUSION_WEIGHTS["text"])
-    assert WeightedByQuery().resolved(lists, asked) == Weighted(0.3, 0.0)
-    assert WeightedByQuery().resolved({"dense": None, "text": []}, asked) == full
-    assert Weighted(1.0, 2.0).resolved(lists, asked) == Weighted(1.0, 2.0)
-    assert WeightedByQuery().resolved(lists, Question("42", None, Terms({"42": 1}))) == full
+    neutral = Question("42", None, Terms({"42": 1}))
+    assert WeightedByQuery().resolved(lists, asked, AsTheyAre()) == Weighted(0.3, 0.0)
+    none = {"dense": None, "text": []}
+    assert WeightedByQuery().resolved(none, asked, AsTheyAre()) == full
+    assert Weighted(1.0, 2.0).resolved(lists, asked, AsTheyAre()) == Weighted(1.0, 2.0)
+    assert WeightedByQuery().resolved(lists, neutral, AsTheyAre()) == full
 
 
 QUERY = "print labels"
