@@ -12,10 +12,8 @@ from langchain_ragstore.config import (
     DEFAULT_RRF_K,
     FUSION_HITS_READ,
 )
-from langchain_ragstore.model import Hit
 from langchain_ragstore.retrieval import fuse, weighing
 from langchain_ragstore.retrieval.candidates import Candidates
-from langchain_ragstore.retrieval.question import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,44 +33,36 @@ class Weighted:
         """By leg."""
         return {"dense": self.dense, "text": self.text}
 
-    def resolved(
-        self, lists: fuse.Legs, question: Question, candidates: Candidates
-    ) -> Weighted:
+    def resolved(self, candidates: Candidates) -> Weighted:
         """The fusion of one query: the same for all."""
         return self
 
-    def __call__(self, lists: fuse.Legs, candidates: Candidates) -> list[Hit]:
-        """Every candidate, ranked; the score that only one leg knows is looked up."""
-        lists = dict(lists)
-        lacking = fuse.missing(lists)
-        reachable = None if lists["text"] is None else candidates.reachable()
-        if not reachable:
-            lists["text"] = None
-        filled = {}
-        if lists["text"] is not None:
-            filled["text"] = candidates.bm25(lacking["text"])
-        if lists["dense"] is not None:
-            filled["dense"] = candidates.cosines(lacking["dense"])
-        return fuse.weighted(
-            lists,
-            top_bm25=reachable,
-            mean_cosine=None if lists["dense"] is None else candidates.mean_cosine(),
-            filled=filled,
-            weights=self.weights,
-        )
+    def __call__(self, candidates: Candidates) -> tuple[fuse.Fused, fuse.Legs]:
+        """Every candidate's score, and the signals behind it, by name.
 
-    def beyond(self, open_lists: fuse.Legs, hits: Collection[Hit]) -> float:
+        What only one leg knows of a candidate is looked up.
+        """
+        scores, mean = {}, None
+        if "dense" in candidates.places:
+            scores["dense"] = candidates.cosines()
+            mean = candidates.mean_cosine()
+        reachable = candidates.reachable() if "text" in candidates.places else 0.0
+        if reachable:  # or no word can match
+            scores["text"] = candidates.bm25()
+        fused = fuse.weighted(
+            scores, top_bm25=reachable, mean_cosine=mean, weights=self.weights
+        )
+        return fused, {fuse.SIGNALS[leg]: each for leg, each in scores.items()}
+
+    def beyond(self, fused: fuse.Fused, last: Mapping[str, int]) -> float:
         """The highest score that a record which is no candidate can have.
 
         Args:
-            open_lists: Of the legs whose lists go on further down.
-            hits: The candidates.
+            fused: The candidates' scores.
+            last: Of the legs whose lists go on further down, the place of the last find.
         """
-        signals = {hit.record.id: hit.signals for hit in hits}
-        asked = {leg for known in signals.values() for leg in legs(known)}
-        last = {leg: found[-1].record.id for leg, found in open_lists.items() if found}
-        parts = {leg: signals[id][f"{leg}_part"] for leg, id in last.items()}
-        shares = shares_of(self.weights, asked)
+        shares = shares_of(self.weights, fused.parts)
+        parts = {leg: float(fused.parts[leg][place]) for leg, place in last.items()}
         return sum(share * parts.get(leg, 0.0) for leg, share in shares.items())
 
 
@@ -88,14 +78,11 @@ class WeightedByQuery:
     dense: float = DEFAULT_FUSION_WEIGHTS["dense"]
     text: float = DEFAULT_FUSION_WEIGHTS["text"]
 
-    def resolved(
-        self, lists: fuse.Legs, question: Question, candidates: Candidates
-    ) -> Weighted:
+    def resolved(self, candidates: Candidates) -> Weighted:
         """The fusion of one query."""
-        nearest, best = lists["dense"] or (), lists["text"] or ()
-        read = candidates.read([*nearest[:FUSION_HITS_READ], *best[:1]])
+        first = candidates.first(dense=FUSION_HITS_READ, text=1)
         share = weighing.text_share(
-            question.terms, read[: len(read) - len(best[:1])], read[-1:] if best else ()
+            candidates.question.terms, first["dense"], first["text"]
         )
         return Weighted(self.dense, self.text * share)
 
@@ -119,17 +106,18 @@ class ReciprocalRank:
         """By leg."""
         return {"dense": self.dense, "text": self.text}
 
-    def resolved(
-        self, lists: fuse.Legs, question: Question, candidates: Candidates
-    ) -> ReciprocalRank:
+    def resolved(self, candidates: Candidates) -> ReciprocalRank:
         """The fusion of one query: the same for all."""
         return self
 
-    def __call__(self, lists: fuse.Legs, candidates: Candidates) -> list[Hit]:
-        """Every candidate, ranked."""
-        return fuse.rrf(lists, weights=self.weights, k=self.k)
+    def __call__(self, candidates: Candidates) -> tuple[fuse.Fused, fuse.Legs]:
+        """See `Weighted`; what only one leg knows is not looked up."""
+        ranks = candidates.ranks()
+        named = {fuse.SIGNALS[leg]: each for leg, each in candidates.signals().items()}
+        named |= {f"{leg}_rank": each for leg, each in ranks.items()}
+        return fuse.rrf(ranks, weights=self.weights, k=self.k), named
 
-    def beyond(self, open_lists: fuse.Legs, hits: Collection[Hit]) -> float:
+    def beyond(self, fused: fuse.Fused, last: Mapping[str, int]) -> float:
         """Not bounded: a candidate gains when a list that lacked it goes further down."""
         return math.inf
 

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from langchain_ragstore.model import Found
 from langchain_ragstore.retrieval.question import Question
 from langchain_ragstore.storage.base import View
+
+Scores: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,6 @@ class Dense:
 
     depth: int
     leg: ClassVar[str] = "dense"
-    signal: ClassVar[str] = "dense"
 
     def found(self, question: Question, view: View) -> Found | None:
         """Ranked, with their cosines; None if there is no vector to ask with."""
@@ -30,9 +32,9 @@ class Dense:
             return None  # a zero vector is similar to nothing
         return view.dense(question.vector, self.depth, question.where)
 
-    def scores(self, found: Found, question: Question, view: View) -> Found:
-        """What was found, scored as it is where nothing is fused with it: by cosine."""
-        return found
+    def scaled(self, scores: Scores, question: Question, view: View) -> Scores:
+        """Scores as they are where nothing is fused with them: a cosine is a cosine."""
+        return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,6 @@ class Lexical:
 
     depth: int
     leg: ClassVar[str] = "text"
-    signal: ClassVar[str] = "lexical"
 
     def found(self, question: Question, view: View) -> Found | None:
         """Ranked, with their BM25; None if the query has no term."""
@@ -54,16 +55,15 @@ class Lexical:
             return None
         return view.lexical(terms, self.depth, question.where)
 
-    def scores(self, found: Found, question: Question, view: View) -> Found:
-        """What was found, scored as it is where nothing is fused with it.
+    def scaled(self, scores: Scores, question: Question, view: View) -> Scores:
+        """Scores as they are where nothing is fused with them.
 
         BM25 is divided by the most that any record could reach, so that a score means
         the same for every query.
         """
-        keys, scores = found
-        if not len(keys):
-            return found
-        return keys, np.minimum(1.0, scores / view.reachable(question.terms))
+        if not len(scores):
+            return scores
+        return np.minimum(1.0, scores / view.reachable(question.terms))
 
 
 Source: TypeAlias = Dense | Lexical

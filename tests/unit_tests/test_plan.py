@@ -3,6 +3,7 @@
 import dataclasses
 import math
 
+import numpy as np
 import pytest
 
 from fakes import Counting
@@ -16,6 +17,7 @@ from langchain_ragstore import (
 from langchain_ragstore.model import Hit, Record
 from langchain_ragstore.retrieval.cut import Threshold, Top
 from langchain_ragstore.retrieval.diversify import Diversify
+from langchain_ragstore.retrieval.fuse import Fused
 from langchain_ragstore.retrieval.group import Group
 from langchain_ragstore.retrieval.hybrid import ReciprocalRank, Weighted, WeightedByQuery
 from langchain_ragstore.retrieval.neighbours import Neighbours
@@ -85,7 +87,9 @@ def test_plans_are_values():
 
 
 LEGS = ["dense", "lexical"]
-SCALES = ["reachable", "bm25", "cosines", "mean"]
+HALVES = {"dense": 0.5, "text": 0.5}
+DEEP = ["cosines", "mean", "reachable", "bm25"]
+SCALES = ["mean", "reachable"]
 
 
 class Watching:
@@ -130,10 +134,12 @@ def store():
         ("similarity", {"group_by": "n"}, ["dense", 8]),
         ("similarity", {"window": 1}, ["dense", 2, "get"]),
         ("mmr", {}, ["dense", 20]),
-        ("text", {}, ["lexical", 2, "reachable"]),
-        ("hybrid", {}, [*LEGS, 11, *SCALES]),
-        ("hybrid", {"score_threshold": 0.1}, [*LEGS, 11, *SCALES]),
-        ("hybrid", {"lambda_mult": 0.5}, [*LEGS, 11, *SCALES, 20]),
+        ("text", {}, ["lexical", "reachable", 2]),
+        ("hybrid", {}, [*LEGS, 10, *SCALES]),
+        ("hybrid", {"score_threshold": 0.1}, [*LEGS, 10, *SCALES]),
+        ("hybrid", {"lambda_mult": 0.5}, [*LEGS, 10, *SCALES, 20]),
+        ("hybrid", {"fetch_k": 3}, [*LEGS, 10, *SCALES, "bm25"]),
+        ("hybrid", {"fetch_k": 3, "weights": HALVES}, [*LEGS, *DEEP, 2]),
         ("hybrid", {"fusion": "rrf"}, [*LEGS, 2]),
     ],
     ids=str,
@@ -288,13 +294,13 @@ def test_diversity_without_any_vector():
 
 def test_the_best_that_is_no_candidate():
     """Of a list that goes on its last part, of one that has ended nothing: 1/4 · 1/2."""
-    signals = {"dense_part": 0.5, "text_part": 0.25}
-    hit = Hit(Record("a", "", {}), 0.0, signals)
+    parts = {"dense": np.array([1.0, 0.5]), "text": np.array([0.25, 1.0])}
+    fused = Fused(np.zeros(2), parts)
     fuse = Weighted(dense=1.0, text=3.0)
-    assert fuse.beyond({"dense": [hit]}, [hit]) == 0.125
-    assert fuse.beyond({"text": [hit]}, [hit]) == 0.1875
-    assert fuse.beyond({"dense": [hit], "text": [hit]}, [hit]) == 0.3125
-    assert ReciprocalRank().beyond({"dense": [hit]}, [hit]) == math.inf
+    assert fuse.beyond(fused, {"dense": 1}) == 0.125
+    assert fuse.beyond(fused, {"text": 0}) == 0.1875
+    assert fuse.beyond(fused, {"dense": 1, "text": 0}) == 0.3125
+    assert ReciprocalRank().beyond(fused, {"dense": 1}) == math.inf
 
 
 def test_scores_of_diverse_results(store):

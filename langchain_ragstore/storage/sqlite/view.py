@@ -86,10 +86,10 @@ class SQLiteView:
     def bm25(self, query: Terms, keys: Keys) -> NDArray[np.float64]:
         """See `View.bm25`."""
         known, scores, _ = self._scored(query)
-        places = known.places(keys)
-        found = dict.fromkeys(keys.tolist(), np.nan)
-        found |= zip(known.records[places].tolist(), scores[places].tolist(), strict=True)
-        return np.array(list(found.values()), np.float64)
+        rows = known.places(keys)
+        found = np.full(len(keys), np.nan)
+        found[rows >= 0] = scores[rows[rows >= 0]]
+        return found
 
     def reachable(self, query: Terms) -> float:
         """See `View.reachable`."""
@@ -137,16 +137,21 @@ class SQLiteView:
         return self._matching[1]
 
     def _ranked(self, keys: Keys, scores: NDArray[np.float64], k: int) -> Found:
-        """The first `k`; equal scores are ordered by id, which is read only then."""
+        """The first `k`; equal scores are ordered by id, which is read of those alone."""
         order = np.argsort(-scores, kind="stable")
         keys, scores = keys[order], scores[order]
-        if np.any(scores[1:] == scores[:-1]):
-            rows = zip(keys.tolist(), self.ids(keys), scores.tolist(), strict=True)
-            hits = [Hit(Record(id, "", {"key": key}), score) for key, id, score in rows]
-            tied = ranked(hits, k)
-            keys = np.array([hit.record.metadata["key"] for hit in tied], np.int64)
-            return keys, np.array([hit.score for hit in tied], np.float64)
-        return keys[:k], scores[:k]
+        same = scores[1:] == scores[:-1]
+        if not same.any():
+            return keys[:k], scores[:k]
+        tied = keys[np.append(same, False) | np.append(False, same)]
+        names = dict(zip(tied.tolist(), self.ids(tied), strict=True))
+        hits = [
+            Hit(Record(names.get(key, ""), "", {"key": key}), score)
+            for key, score in zip(keys.tolist(), scores.tolist(), strict=True)
+        ]
+        best = ranked(hits, k)
+        keys = np.array([hit.record.metadata["key"] for hit in best], np.int64)
+        return keys, scores[: len(best)]
 
     def _rows(
         self, columns: str, keys: Sequence[int], *, vectors: bool = False
