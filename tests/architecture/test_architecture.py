@@ -332,11 +332,13 @@ ALLOWED = {
     "text": set(),
     "text.analyzer": {
         *("config", "errors", "model"),
-        *(f"text.{name}" for name in ("callables", "phrases", "synonyms", "terms")),
+        *(f"text.{name}" for name in ("callables", "phrases", "stop_words", "synonyms")),
+        "text.terms",
     },
     "text.callables": {"config", "errors"},
     "text.phrases": {"text.terms"},
     "text.scripts": {"text.terms"},
+    "text.stop_words": {"text.terms"},
     "text.synonyms": {
         *("config", "errors"),
         *(f"text.{name}" for name in ("callables", "phrases", "terms")),
