@@ -111,9 +111,11 @@ class Work:
     limits: Limits
     _pending: deque[Batch] = field(init=False)
     _guess: int | None = field(init=False, default=None)
+    _unanswered: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self._pending = deque([Batch(0, len(self.texts))] if self.texts else [])
+        self._unanswered = len(self.texts)
 
     @property
     def window(self) -> int:
@@ -151,7 +153,8 @@ class Work:
         """
         made = _as_many(len(batch), vectors)
         self.limits.proven = True
-        if not self._pending and self._guess is not None:
+        self._unanswered -= len(batch)
+        if not self._unanswered:  # nothing was wrong but the size
             self.limits.items = _least(self.limits.items, self._guess)
         return made
 
