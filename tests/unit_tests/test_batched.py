@@ -176,10 +176,13 @@ def test_as_many_as_allowed_are_under_way_in_threads():
 async def test_as_many_as_allowed_are_under_way_in_tasks():
     class Slow(Counting):
         now = most = 0
+        barrier = asyncio.Barrier(3)
 
         async def aembed_documents(self, texts):
             self.now += 1
             self.most = max(self.most, self.now)
+            if texts != ["text 0"]:
+                await self.barrier.wait()
             for _ in range(20 - int(texts[0].split()[1])):  # later ones are done earlier
                 await asyncio.sleep(0)
             self.now -= 1
