@@ -81,7 +81,7 @@ class BatchedEmbeddings(Embeddings):
             max_retries: How often a batch is sent again to a service that is busy or out
                 of reach.
             length_function: Counts the tokens of a text. By default two bytes of UTF-8
-                are one, which is too many in English and about right in Chinese.
+                are one, which is about twice too many in English, to be on the safe side.
             progress: Called with the texts that are done and those there are, after
                 each batch of `embed_documents` and `aembed_documents`.
             timing: Stands in for clock, sleep and chance in tests.

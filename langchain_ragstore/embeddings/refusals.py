@@ -46,6 +46,7 @@ _TOKENS: Final = (
     r"\bmax(?:imum)?\b (\d+) tokens (?:per|in|for)",
     r"tokens in (?:the )?batch\D{0,20}\bmax(?:imum)?\b\D{0,10}(\d+)",
     r"token count is \d+ but the model supports up to (\d+)",
+    r"exceeds the maximum number of tokens allowed \((\d+)\)",
 )
 """Sentences that say how many tokens a call may have."""
 
@@ -53,7 +54,7 @@ _FOUND: Final = (
     r"requested (\d+) tokens",
     r"batch has (\d+) tokens",
     r"\bgot (\d+)",
-    r"token count is (\d+)",
+    r"token count (?:is )?\(?(\d+)",
 )
 """What they say that the call had."""
 
@@ -67,7 +68,7 @@ _UNNUMBERED: Final = (
 
 _ONE_TEXT: Final = re.compile(
     r"context[ _]length|physical batch size|each (?:text|input|string)\b|"
-    r"must have less than \d+ tokens",
+    r"must have less than \d+ tokens|expected maxLength",
     re.IGNORECASE,
 )
 """Sentences about a single text, whatever else is in the call."""
