@@ -1,6 +1,7 @@
 """Retrieval for LangChain apps out of one SQLite file."""
 
 from langchain_ragstore.documents import Timestamps, make_document
+from langchain_ragstore.embeddings.batched import BatchedEmbeddings
 from langchain_ragstore.embeddings.hashing import HashingEmbeddings
 from langchain_ragstore.embeddings.local import LocalEmbeddings
 from langchain_ragstore.embeddings.mock import MockEmbeddings
@@ -8,7 +9,9 @@ from langchain_ragstore.errors import (
     AnalyzerMismatchError,
     CorruptStoreError,
     DimensionMismatchError,
+    EmbeddingFailedError,
     EmbeddingMismatchError,
+    EmbeddingUnreachableError,
     FilterError,
     InvalidInputError,
     MissingExtraError,
@@ -41,10 +44,13 @@ from langchain_ragstore.vectorstores import SQLiteVectorStore
 
 __all__ = [
     "AnalyzerMismatchError",
+    "BatchedEmbeddings",
     "CJKRecursiveTextSplitter",
     "CorruptStoreError",
     "DimensionMismatchError",
+    "EmbeddingFailedError",
     "EmbeddingMismatchError",
+    "EmbeddingUnreachableError",
     "Explanation",
     "FilterError",
     "HashingEmbeddings",

@@ -98,6 +98,32 @@ DEFAULT_NAMESPACE: Final = "default"
 DEFAULT_EMBED_BATCH: Final = 64
 """Texts sent to an embedder in one call; bounds what one refused call costs."""
 
+DEFAULT_EMBED_CONCURRENCY: Final = 4
+"""Batches that `BatchedEmbeddings` has under way at once: answers of services take 0.1 to
+1 second, mostly of waiting; more of them meet the limits of small accounts first."""
+
+DEFAULT_EMBED_RETRIES: Final = 6
+"""Times that a batch is sent again to a service that is busy: with the waits below they
+last longer than a minute, the span over which services count calls and tokens."""
+
+EMBED_BACKOFF: Final = (1.0, 60.0)
+"""Seconds before a batch is sent again, doubled each time up to the second figure, if the
+service does not say itself. A random part of up to a half is taken off, so that several
+clients do not come back together (Brooker, Exponential Backoff And Jitter, AWS 2015)."""
+
+EMBED_PATIENCE: Final = 300.0
+"""Seconds that a service may ask for (`Retry-After`); who asks for more has closed for the
+day, and is better told of by an error."""
+
+BYTES_A_TOKEN: Final = 2
+"""UTF-8 bytes that count as a token where nobody says how to count. On the LibreOffice help
+that is 2.2 times cl100k_base's count in English and 1.5 times in Chinese and Japanese, and
+other models' tokenizers make more. Too many batches cost a little, a refused one a call."""
+
+TOKEN_MARGIN: Final = 0.9
+"""Part of a refused limit of tokens that is used after that, since the estimate is off by
+another factor for each text."""
+
 PROBE_TEXT: Final = "The quick brown fox jumps over the lazy dog. 敏捷的狐狸。いろはにほ"
 """What a model embeds to be known again; letters of several scripts tell models apart
 that agree in one."""

@@ -15,7 +15,7 @@ from typing_extensions import override
 from langchain_ragstore.config import DEFAULT_COLLECTION, DEFAULT_NAMESPACE
 from langchain_ragstore.document_writer import ADD_KEYWORDS, to_parts
 from langchain_ragstore.documents import IndexText
-from langchain_ragstore.embedder import to_model
+from langchain_ragstore.embeddings.named import to_model
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.indexing import SQLiteRecordManager

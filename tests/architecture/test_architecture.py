@@ -76,8 +76,15 @@ SQLITE = "storage.sqlite"
 
 ALLOWED = {
     "__init__": {
-        *("documents", "errors", "embeddings.hashing", "embeddings.local"),
-        *("embeddings.mock", "evaluation", "indexing", "ingestion", "notebook"),
+        *("documents", "errors", "embeddings.batched", "embeddings.hashing"),
+        *(
+            "embeddings.local",
+            "embeddings.mock",
+            "evaluation",
+            "indexing",
+            "ingestion",
+            "notebook",
+        ),
         *("notebook.explanation", "path_report", "pipeline", "retrieval.plan"),
         *("retrievers", "stores", "structured_query", "text.analyzer", "text_splitters"),
         "vectorstores",
@@ -99,17 +106,25 @@ ALLOWED = {
     "documents": {"config", "errors", "filters", "metadata", "model", "text.analyzer"},
     "embedder": {
         *("config", "documents", "errors", "model", "storage.base", "unstored"),
+        *("embeddings.batched", "embeddings.named", "embeddings.running"),
         "vectors.arrays",
     },
     "embeddings": set(),
+    "embeddings.batched": {
+        *("config", "embeddings.batching", "embeddings.running", "errors"),
+    },
+    "embeddings.batching": {"config", "embeddings.refusals", "errors"},
     "embeddings.hashing": {"errors", "model", "text.terms"},
     "embeddings.local": {
         *("embeddings.sentence_encoder", "errors", "model"),
         *("text.boundaries", "text.measures", "text.spans"),
     },
     "embeddings.mock": {"errors", "model"},
+    "embeddings.named": {"errors"},
+    "embeddings.refusals": set(),
+    "embeddings.running": {"embeddings.batching", "errors"},
     "embeddings.sentence_encoder": {"errors", "model"},
-    "errors": set(),
+    "errors": {"config"},
     "evaluation": {f"evaluation.{name}" for name in ("comparison", "results", "run")},
     "evaluation.comparison": {
         *("config", "errors"),
@@ -383,8 +398,8 @@ ALLOWED = {
     "vectors": set(),
     "vectors.arrays": {"errors", "model"},
     "vectorstores": {
-        *("config", "document_writer", "documents", "embedder", "errors", "filters"),
-        *("indexing", "keywords", "retrievers", "similarity_search"),
+        *("config", "document_writer", "documents", "embeddings.named", "errors"),
+        *("filters", "indexing", "keywords", "retrievers", "similarity_search"),
         *(f"{SQLITE}.backend", f"{SQLITE}.connection", "stores", "text.analyzer"),
     },
     "unstored": {"config", "errors", "model", "storage.base"},
