@@ -267,7 +267,6 @@ ALLOWED = {
         *("filters", "lexical.bm25", "model", "storage.base", "storage.ordering"),
         *(f"{SQLITE}.{name}" for name in ("connection", "lexicon", "models", "resident")),
         *(f"{SQLITE}.{name}" for name in ("statements", "steps", "where")),
-        "vectors.arrays",
     },
     f"{SQLITE}.blobs": {
         f"{SQLITE}.{name}" for name in ("connection", "lease", "statements")
@@ -292,7 +291,7 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("connection", "models", "resident")),
         *(f"{SQLITE}.{name}" for name in ("statements", "steps")),
     },
-    f"{SQLITE}.resident": {"errors", "model", f"{SQLITE}.statements"},
+    f"{SQLITE}.resident": {"errors", "model", "vectors.arrays", f"{SQLITE}.statements"},
     f"{SQLITE}.schema": {"errors", f"{SQLITE}.connection"},
     f"{SQLITE}.models": {
         *("model", "storage.base"),

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.lexical.bm25 import top
@@ -33,12 +32,11 @@ from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import MEMORY, Database
 from langchain_ragstore.storage.sqlite.resident import (
     Resident,
-    Snapshot,
     StaleReadError,
+    State,
     followed,
 )
 from langchain_ragstore.storage.sqlite.where import applied
-from langchain_ragstore.vectors.arrays import best, cosines, rounding_slack
 
 T = TypeVar("T")
 
@@ -58,6 +56,7 @@ class SQLiteReader:
         self._clock = clock
         self._database = database
         self._means: dict[int, tuple[tuple[int, int], Vector]] = {}
+        self._searched: dict[str, int] = {}
         self._resident = Resident(followed)
         self._lexicons = Resident(lexicon.followed)
         self._database.on_fork(self._resident.after_fork)
@@ -175,7 +174,7 @@ class SQLiteReader:
         where: Filter,
         vectors: bool,  # noqa: FBT001 - private
     ) -> list[Hit]:
-        state = steps.state(connection, collection)
+        state = self._state(connection, collection)
         if state is None or not state.dimension or k < 1:
             return []
         now = self._clock()
@@ -187,7 +186,7 @@ class SQLiteReader:
         if where != EVERYTHING:
             found = steps.keys(connection, state, now, ids=None, where=where)
             keys = np.array(found, np.int64)
-        places, scores = _nearest(snapshot, snapshot.present(now, keys), vector, k)
+        places, scores = snapshot.nearest(snapshot.present(now, keys), vector, k)
         score_of = dict(zip(snapshot.keys[places].tolist(), scores.tolist(), strict=True))
         records = steps.by_key(connection, state, now, list(score_of), k, score_of, vectors)
         return ranked(
@@ -210,7 +209,7 @@ class SQLiteReader:
         """See `Backend.lexical`."""
 
         def search(connection: sqlite3.Connection) -> list[Hit]:
-            state = steps.state(connection, collection)
+            state = self._state(connection, collection)
             if state is None or k < 1:
                 return []
             now = self._clock()
@@ -238,7 +237,7 @@ class SQLiteReader:
         """See `Backend.lexical_scores`."""
 
         def search(connection: sqlite3.Connection) -> LexicalScores:
-            state = steps.state(connection, collection)
+            state = self._state(connection, collection)
             if state is None:
                 return LexicalScores({}, 0.0)
             now = self._clock()
@@ -263,7 +262,7 @@ class SQLiteReader:
         return self._searching(lambda connection: self._mean(connection, collection))
 
     def _mean(self, connection: sqlite3.Connection, collection: str) -> Vector | None:
-        state = steps.state(connection, collection)
+        state = self._state(connection, collection)
         if state is None or not state.dimension:
             return None
         snapshot = self._resident.snapshot(connection, state)
@@ -277,6 +276,30 @@ class SQLiteReader:
             known = (snapshot.generation, count), mean
             self._means[state.collection] = known
         return known[1].copy()
+
+    def _state(self, connection: sqlite3.Connection, collection: str) -> State | None:
+        """Where a collection stands that is going to be in memory."""
+        state = steps.state(connection, collection)
+        if state is not None:
+            self._searched[collection] = state.collection
+        return state
+
+    def resident_bytes(self, collection: str) -> int:
+        """See `Backend.resident_bytes`."""
+        key = self._searched.get(collection)
+        if key is None:
+            return 0
+        mean = self._means.get(key)
+        copies = self._resident.nbytes(key) + self._lexicons.nbytes(key)
+        return copies + (0 if mean is None else mean[1].nbytes)
+
+    def release(self, collection: str) -> None:
+        """See `Backend.release`."""
+        key = self._searched.pop(collection, None)
+        if key is not None:
+            self._resident.release(key)
+            self._lexicons.release(key)
+            self._means.pop(key, None)
 
     def _searching(self, search: Callable[[sqlite3.Connection], T]) -> T:
         """Run a search in a transaction that is no older than the copies in memory."""
@@ -360,7 +383,7 @@ class SQLiteReader:
                 ).fetchone()
                 facts["vectors"] = vectors
                 facts["dimension"] = (state.dimension or None) if vectors else None
-                facts["resident_bytes"] = self._resident.nbytes(state.collection)
+                facts["resident_bytes"] = self.resident_bytes(collection)
                 (facts["kept_vectors"],) = connection.execute(
                     sql.COUNT_KEPT, (state.collection,)
                 ).fetchone()
@@ -373,22 +396,3 @@ class SQLiteReader:
         self._database.close()
         self._resident.clear()
         self._lexicons.clear()
-
-
-def _nearest(
-    snapshot: Snapshot, rows: NDArray[np.bool_], vector: Vector, k: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Places and exact cosines of the `k` best rows, and of all tied with the last.
-
-    A float32 product finds the candidates, with a slack that its rounding cannot
-    exceed; their cosines are then computed exactly.
-    """
-    chosen = np.flatnonzero(rows)
-    if 4 * len(chosen) < len(rows):  # gathering few rows beats multiplying all
-        rough = snapshot.matrix[chosen] @ vector
-    else:
-        rough = (snapshot.matrix @ vector)[chosen]
-    places = chosen[best(rough, k, rounding_slack(len(vector)))]
-    exact = cosines(snapshot.matrix[places], vector)
-    kept = best(exact, k)
-    return places[kept], exact[kept]
