@@ -1,5 +1,6 @@
 """Retrieval for LangChain apps out of one SQLite file."""
 
+from langchain_ragstore.collections import CollectionManager
 from langchain_ragstore.documents import Timestamps, make_document
 from langchain_ragstore.embeddings.hashing import HashingEmbeddings
 from langchain_ragstore.embeddings.local import LocalEmbeddings
@@ -42,6 +43,7 @@ from langchain_ragstore.vectorstores import SQLiteVectorStore
 __all__ = [
     "AnalyzerMismatchError",
     "CJKRecursiveTextSplitter",
+    "CollectionManager",
     "CorruptStoreError",
     "DimensionMismatchError",
     "EmbeddingMismatchError",

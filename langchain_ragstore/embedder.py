@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -29,6 +30,13 @@ Calls: TypeAlias = Generator[list[str], Any, None]
 
 _NAMES: Final = ("model", "model_name", "model_id", "deployment", "repo_id")
 """Attributes in which LangChain's classes keep the name of what they call."""
+
+
+@dataclass(slots=True)
+class _Introduced:
+    """What a model is known by, for all who use it."""
+
+    fingerprint: Fingerprint | None = None
 
 
 class Embedder:
@@ -63,14 +71,15 @@ class Embedder:
     ) -> None:
         self.model = to_model(model)
         self._backend, self._collection, self._check = backend, collection, check
+        self._clock = clock
         self._unstored = Unstored(backend, collection, clock)
         self._identity = identity
-        self._fingerprint = identity if self.model is not None else None
+        self._introduced = _Introduced(identity if self.model is not None else None)
 
     @property
     def fingerprint(self) -> Fingerprint | None:
         """What the model is known by; None before it was needed, or if nobody asks."""
-        return self._fingerprint
+        return self._introduced.fingerprint
 
     # --- texts -------------------------------------------------------------------------
 
@@ -145,7 +154,7 @@ class Embedder:
         if not texts:
             return
         yield from self._before_use()
-        maker = self._fingerprint  # whatever becomes of this embedder meanwhile
+        maker = self.fingerprint  # whatever becomes of this embedder meanwhile
         vectors.update(self._backend.known(self._collection, texts, maker))
         unknown = [digest for digest in texts if digest not in vectors]
         for start in range(0, len(unknown), size):
@@ -170,7 +179,7 @@ class Embedder:
             with _explained(probe):
                 answer = self.model.embed_documents(probe)
             _sent(calls, answer)
-        return self._fingerprint
+        return self.fingerprint
 
     async def aintroduce(self) -> Fingerprint | None:
         """As `introduce`, awaiting the model."""
@@ -180,10 +189,10 @@ class Embedder:
             with _explained(probe):
                 answer = await self.model.aembed_documents(probe)
             await run_in_executor(None, _sent, calls, answer)
-        return self._fingerprint
+        return self.fingerprint
 
     def _before_use(self) -> Calls:
-        if self._check or self._fingerprint is not None:
+        if self._check or self.fingerprint is not None:
             yield from self._introduction(self._noted())
 
     def beside(self, model: Embeddings | str, collection: str) -> Embedder:
@@ -191,17 +200,30 @@ class Embedder:
         fresh = None if self._identity is None else new_identity(model)
         return Embedder(model, self._backend, collection, check=self._check, identity=fresh)
 
+    def elsewhere(self, collection: str) -> Embedder:
+        """The same model for another collection of the same file; one probe for both."""
+        other = Embedder(
+            self.model,
+            self._backend,
+            collection,
+            check=self._check,
+            identity=self._identity,
+            clock=self._clock,
+        )
+        other._introduced = self._introduced
+        return other
+
     def become(self, other: Embedder) -> None:
         """Take over another one's model, whose vectors the collection has now."""
-        self.model, self._fingerprint = other.model, other.fingerprint
+        self.model, self._introduced = other.model, other._introduced
         self._identity = other._identity
 
     def agrees(self, model: object) -> bool:
         """Whether a model is still this one and the collection's, as far as is known."""
         if self.model is not model:
             return False
-        noted = self._noted() if self._fingerprint is not None else None
-        return noted is None or noted.agrees(self._fingerprint or noted)
+        noted = self._noted() if self.fingerprint is not None else None
+        return noted is None or noted.agrees(self.fingerprint or noted)
 
     def stored(self, digests: Iterable[bytes | None]) -> None:
         """Tell that texts have records now."""
@@ -226,24 +248,36 @@ class Embedder:
             EmbeddingMismatchError: Another model made the collection's vectors.
         """
         model = self._for_query(query)
-        calls = self._before_query()
-        probe = next(calls, None)
-        if probe is not None:
-            with _explained(probe):
-                answer = model.embed_documents(probe)
-            _sent(calls, answer)
+        self.agree()
         return _given(model.embed_query(query))
 
     async def aembed_query(self, query: str) -> list[float]:
         """As `embed_query`, awaiting the model."""
         model = self._for_query(query)
+        await self.aagree()
+        return _given(await model.aembed_query(query))
+
+    def agree(self) -> None:
+        """Compare the model with that of the collection's vectors, if there are any.
+
+        Raises:
+            EmbeddingMismatchError: Another model made them.
+        """
+        calls = self._before_query()
+        probe = next(calls, None)
+        if probe is not None and self.model is not None:
+            with _explained(probe):
+                answer = self.model.embed_documents(probe)
+            _sent(calls, answer)
+
+    async def aagree(self) -> None:
+        """As `agree`, awaiting the model."""
         calls = self._before_query()
         probe = await run_in_executor(None, next, calls, None)
-        if probe is not None:
+        if probe is not None and self.model is not None:
             with _explained(probe):
-                answer = await model.aembed_documents(probe)
+                answer = await self.model.aembed_documents(probe)
             await run_in_executor(None, _sent, calls, answer)
-        return _given(await model.aembed_query(query))
 
     def _for_query(self, query: str) -> Embeddings:
         if not isinstance(query, str):
@@ -258,18 +292,18 @@ class Embedder:
     # --- the model -----------------------------------------------------------------------
 
     def _before_query(self) -> Calls:
-        asked = self._check or self._fingerprint is not None
+        asked = self._check or self.fingerprint is not None
         stored = self._noted() if asked else None
         if stored is not None:
             yield from self._introduction(stored)
 
     def _introduction(self, stored: Fingerprint | None) -> Calls:
         """Learn the model's fingerprint, once, and compare it with the collection's."""
-        if self._fingerprint is None:
+        if self.fingerprint is None:
             answer = _as_many([PROBE_TEXT], (yield [PROBE_TEXT]))
             (probe,) = unit_matrix(answer, [PROBE_TEXT])
-            self._fingerprint = Fingerprint(_name(self.model), probe)
-        check_model(self._collection, stored, self._fingerprint)
+            self._introduced.fingerprint = Fingerprint(_name(self.model), probe)
+        check_model(self._collection, stored, self.fingerprint)
 
     def _noted(self) -> Fingerprint | None:
         return self._backend.fingerprint(self._collection)

@@ -130,9 +130,10 @@ class Searcher(Reembedding):
     ) -> Explanation:
         search_type, ids, keywords = asked
         question = self._question(query, vector, search, self._terms(query))
-        account = explained(
-            search.plan, question, self._shelf, self._scope.where, self._terms, ids
-        )
+        with self._in_use():
+            account = explained(
+                search.plan, question, self._shelf, self._scope.where, self._terms, ids
+            )
         return Explanation.of(account, search_type, keywords.get("filter"))
 
     # --- what all searches share -------------------------------------------------------
@@ -179,11 +180,24 @@ class Searcher(Reembedding):
     def _results(
         self, query: str, embedding: Sequence[float] | None, search: Search
     ) -> Scored:
+        hits = self.hits(query, embedding, search)
+        return [(result(hit, marked=search.marked), hit.score) for hit in hits]
+
+    def hits(
+        self, query: str, embedding: Sequence[float] | None, search: Search
+    ) -> list[Hit]:
+        """What a search finds for a query that is embedded already.
+
+        Args:
+            query: What to look for; empty if only its vector is known.
+            embedding: Its vector; None for a search that needs none.
+            search: How, and of which documents; the view's bounds hold as ever.
+        """
         by_words = any(isinstance(source, Lexical) for source in search.plan.sources)
         terms = self._terms(query) if by_words else Terms({})
         question = self._question(query, embedding, search, terms)
-        hits = run(search.plan, question, self._shelf)
-        return [(result(hit, marked=search.marked), hit.score) for hit in hits]
+        with self._in_use():
+            return run(search.plan, question, self._shelf)
 
     def _question(
         self,
@@ -224,3 +238,29 @@ def result(hit: Hit, *, marked: bool) -> Document:
 def documents_of(scored: Iterable[tuple[Document, float]]) -> list[Document]:
     """The documents alone."""
     return [document for document, _ in scored]
+
+
+def embed_once(stores: Sequence[Searcher], query: str) -> list[list[float]]:
+    """The vector of a query for each of several stores, made once for each model.
+
+    Raises:
+        EmbeddingMismatchError: Another model made the vectors of one of the collections.
+    """
+    made: dict[int, list[float]] = {}
+    for embedder in (store._embedder for store in stores):  # noqa: SLF001 - the module's own
+        if id(embedder.model) in made:
+            embedder.agree()
+        else:
+            made[id(embedder.model)] = embedder.embed_query(query)
+    return [made[id(store.embeddings)] for store in stores]
+
+
+async def aembed_once(stores: Sequence[Searcher], query: str) -> list[list[float]]:
+    """As `embed_once`, awaiting the models."""
+    made: dict[int, list[float]] = {}
+    for embedder in (store._embedder for store in stores):  # noqa: SLF001 - the module's own
+        if id(embedder.model) in made:
+            await embedder.aagree()
+        else:
+            made[id(embedder.model)] = await embedder.aembed_query(query)
+    return [made[id(store.embeddings)] for store in stores]

@@ -55,6 +55,12 @@ LAYERS = {
     "evaluation": 5,
     "text_splitters": 5,
     "ingestion": 5,
+    "collection_names": 5,
+    "collection_retriever": 5,
+    "collection_search": 5,
+    "collections": 5,
+    "keeper": 5,
+    "residency": 5,
     "chains": 6,
     "file_ledger": 6,
     "folders": 6,
@@ -75,7 +81,7 @@ SQLITE = "storage.sqlite"
 
 ALLOWED = {
     "__init__": {
-        *("documents", "errors", "embeddings.hashing", "embeddings.local"),
+        *("collections", "documents", "errors", "embeddings.hashing", "embeddings.local"),
         *("embeddings.mock", "evaluation", "indexing", "ingestion", "notebook"),
         *("notebook.explanation", "path_report", "pipeline", "retrieval.plan"),
         *("retrievers", "stores", "structured_query", "text.analyzer", "text_splitters"),
@@ -84,8 +90,31 @@ ALLOWED = {
     "chains": {"errors"},
     "config": set(),
     "document_reader": {
-        *("config", "documents", "embedder", "errors", "filters", "model", "scope"),
+        *(
+            "config",
+            "documents",
+            "embedder",
+            "errors",
+            "filters",
+            "keeper",
+            "model",
+            "scope",
+        ),
         *("storage.base", "storage.ordering", "text.analyzer"),
+    },
+    "collection_names": {"config", "errors"},
+    "collection_retriever": {
+        *("collection_search", "config", "documents", "errors", "filters", "keywords"),
+        "searching",
+    },
+    "collection_search": {
+        *("config", "documents", "errors", "keywords", "search_request", "searching"),
+        *(f"retrieval.{name}" for name in ("cut", "group", "importance", "merge")),
+        "retrieval.neighbours",
+    },
+    "collections": {
+        *("collection_names", "collection_retriever", "collection_search", "config"),
+        *("errors", "keywords", "residency", "retrievers", "searching", "vectorstores"),
     },
     "document_store": {
         *("config", "document_writer", "documents", "errors", "filters", "keywords"),
@@ -141,6 +170,7 @@ ALLOWED = {
         *("config", "documents", "errors", "filters", "metadata", "model"),
         "storage.base",
     },
+    "keeper": set(),
     "keywords": set(),
     "lexical": set(),
     "lexical.bm25": {"config", "lexical.keys", "model"},
@@ -203,6 +233,7 @@ ALLOWED = {
         *("config", "document_store", "documents", "embedder", "errors", "filters"),
         "model",
     },
+    "residency": set(),
     "retrieval": set(),
     "retrieval.cut": {"model", "retrieval.question"},
     "retrieval.diversify": {"model", "retrieval.question"},
@@ -218,6 +249,8 @@ ALLOWED = {
         "vectors.arrays",
     },
     "retrieval.weighing": {"config", "model", "text.scripts", "text.terms"},
+    "retrieval.importance": {"filters", "model", "retrieval.question"},
+    "retrieval.merge": {"model"},
     "retrieval.neighbours": {"config", "filters", "model", "retrieval.question"},
     "retrieval.plan": {
         *("config", "model"),
