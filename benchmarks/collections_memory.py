@@ -2,9 +2,10 @@
 
 Usage: python benchmarks/collections_memory.py [COLLECTIONS] [DOCUMENTS] [RESULT.json]
 
-The file is written in one process; the figures are of others, one for each way of
-unloading, which begin with an empty manager. RSS is that of /proc, after a search of each collection and
-after unloading. Every collection must answer after unloading what it answered before.
+The file is written in one process and searched in others, one for each way of unloading.
+RSS is what /proc tells before, after a search of each collection, and after unloading;
+every collection must then answer as before. (A file named collections.py would stand in
+the way of Python's own module of this name.)
 """
 
 from __future__ import annotations

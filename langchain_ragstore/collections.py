@@ -34,6 +34,7 @@ from langchain_ragstore.config import (
     RETRIEVED_KINDS,
 )
 from langchain_ragstore.errors import InvalidInputError, StoreClosedError
+from langchain_ragstore.heap import give_back
 from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.residency import Residency
 from langchain_ragstore.retrievers import default_search
@@ -125,6 +126,7 @@ class CollectionManager:
             ttl=self._ttl,
             budget=self._budget,
             clock=clock,
+            give_back=give_back,
         )
         self._stores: WeakValueDictionary[str, SQLiteVectorStore] = WeakValueDictionary()
         self._lock = threading.Lock()

@@ -116,6 +116,10 @@ MAX_USER_ID: Final = 255
 """Characters of a user's id: more than any identity provider's, OpenID Connect's limit for
 a subject among them (Core 1.0, section 2)."""
 
+GIVE_BACK_BYTES: Final = 16_000_000
+"""Bytes of unloaded collections after which the heap is trimmed: it takes up to 5 ms, which
+are spread over the hundreds of searches that unload as much."""
+
 # --- Storing ------------------------------------------------------------------------
 DEFAULT_COLLECTION: Final = "default"
 """Collection of a store that names none."""

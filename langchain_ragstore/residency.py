@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from langchain_ragstore.config import GIVE_BACK_BYTES
+
 
 @dataclass(slots=True)
 class _Loaded:
@@ -34,6 +36,7 @@ class Residency:
         ttl: Seconds after the last use.
         budget: Bytes that all may take, but for those in use; None for no limit.
         clock: Seconds.
+        give_back: Returns freed memory to the system; called after much was freed.
     """
 
     def __init__(
@@ -44,12 +47,13 @@ class Residency:
         ttl: float,
         budget: int | None,
         clock: Callable[[], float],
+        give_back: Callable[[], None],
     ) -> None:
-        self._measure, self._release = measure, release
+        self._measure, self._release, self._give_back = measure, release, give_back
         self._ttl, self._budget, self._clock = ttl, budget, clock
         self._lock = threading.Lock()
         self._loaded: dict[str, _Loaded] = {}  # the least recently used first
-        self._bytes = 0
+        self._bytes = self._freed = 0
         self.unloaded = 0
 
     def note(self, name: str) -> None:
@@ -57,6 +61,7 @@ class Residency:
         with self._lock:
             self._touch(name)
             self._make_room()
+        self._return(GIVE_BACK_BYTES)
 
     @contextmanager
     def using(self, name: str) -> Iterator[None]:
@@ -71,6 +76,7 @@ class Residency:
                 loaded.users = max(0, loaded.users - 1)  # a fork has begun anew
                 self._weigh(name)
                 self._make_room()
+            self._return(GIVE_BACK_BYTES)
 
     def unload(self, name: str) -> None:
         """Free a collection now, unless it is in use."""
@@ -78,13 +84,16 @@ class Residency:
             loaded = self._loaded.get(name)
             if loaded is not None and not loaded.users:
                 self._free(name)
+        self._return(GIVE_BACK_BYTES)
 
     def sweep(self) -> list[str]:
         """Free what is due, whatever it takes by now; its names."""
         with self._lock:
             for name in self._loaded:
                 self._weigh(name)
-            return self._make_room()
+            freed = self._make_room()
+        self._return(1)
+        return freed
 
     def loaded(self) -> dict[str, int]:
         """Bytes of each collection that was used and not unloaded since, latest last."""
@@ -133,7 +142,15 @@ class Residency:
             self._free(name)
         return due
 
+    def _return(self, least: int) -> None:
+        """Give memory back if enough was freed; not under the lock, since it takes time."""
+        if self._freed >= least:
+            self._freed = 0
+            self._give_back()
+
     def _free(self, name: str) -> None:
-        self._bytes -= self._loaded.pop(name).bytes
+        freed = self._loaded.pop(name).bytes
+        self._bytes -= freed
+        self._freed += freed
         self._release(name)
         self.unloaded += 1

@@ -74,7 +74,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("user", REFUSED, ids=ascii)
 def test_what_is_no_id_is_refused(user):
-    with pytest.raises(InvalidInputError, match="user_id .* it takes 1 to 255") as caught:
+    with pytest.raises(InvalidInputError, match=r"user_id .* it takes 1 to 255") as caught:
         NAMING.name("default", user)
     assert "sha256" in str(caught.value)
     assert len(str(caught.value)) < 500

@@ -15,12 +15,20 @@ class Memory:
         self.clock, self.bytes, self.released = Clock(0.0), {}, []
         bounds = {"ttl": math.inf, "budget": None} | bounds
         self.residency = Residency(
-            lambda name: self.bytes.get(name, 0), self.release, clock=self.clock, **bounds
+            lambda name: self.bytes.get(name, 0),
+            self.release,
+            clock=self.clock,
+            give_back=self.give_back,
+            **bounds,
         )
+        self.given_back = 0
 
     def release(self, name) -> None:
         self.bytes.pop(name, None)
         self.released.append(name)
+
+    def give_back(self) -> None:
+        self.given_back += 1
 
     def use(self, *names) -> None:
         for name in names:
@@ -141,3 +149,22 @@ def test_forgetting():
     memory.residency.forget()
     memory.use("b")
     assert memory.released == []
+
+
+def test_memory_goes_back_to_the_system(monkeypatch):
+    monkeypatch.setattr("langchain_ragstore.residency.GIVE_BACK_BYTES", 25)
+    memory = Memory(budget=10)
+    memory.use("a", "b", "c")
+    assert memory.given_back == 0  # 20 bytes were freed
+    memory.use("d")
+    assert memory.given_back == 1
+    memory.use("e", "f")
+    memory.residency.unload("f")
+    assert memory.given_back == 2
+    memory.use("g")
+    assert memory.residency.sweep() == []
+    assert memory.given_back == 2
+    memory.use("h")
+    memory.bytes["h"] = 11
+    assert memory.residency.sweep() == ["h"]
+    assert memory.given_back == 3
