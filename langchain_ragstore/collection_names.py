@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from langchain_ragstore.config import MAX_USER_ID
 from langchain_ragstore.errors import InvalidInputError
+
+Kinds: TypeAlias = Iterable[str] | str | Callable[[str], Iterable[str] | str]
+"""Some kinds, one, or a route: a function of the query that names them."""
 
 _MARKS: Final = "-_.@+|:=~"
 """What ids have beside letters and digits, in addresses, UUIDs and providers' subjects."""
@@ -49,12 +52,13 @@ class Naming:
             raise InvalidInputError("kinds must name at least one kind of collection")
         for kind in self.kinds:
             given: object = kind
-            if not isinstance(given, str) or "_" in given or _problem(given):
+            if not isinstance(given, str) or "_" in given or _problem(_plain(given)):
                 raise InvalidInputError(
                     f"a kind is a word without '_', such as 'code' or 'meeting-notes', of "
                     f"at most {MAX_USER_ID} characters in normal form: {_ALLOWED} but _; "
                     f"got {kind!r}"
                 )
+        object.__setattr__(self, "kinds", tuple(map(_plain, self.kinds)))
         if len(set(self.kinds)) < len(self.kinds):
             raise InvalidInputError(f"kinds must differ, got {self.kinds!r}")
 
@@ -64,7 +68,7 @@ class Naming:
         Raises:
             InvalidInputError: An unknown kind, or an id that no user can have here.
         """
-        self.check_kind(kind)
+        kind = self.kind(kind)
         return kind if user_id is None else f"user_{checked_user(user_id)}_{kind}"
 
     def split(self, name: str) -> tuple[str, str | None]:
@@ -72,32 +76,53 @@ class Naming:
         user, _, kind = name.rpartition("_")
         return kind, user.removeprefix("user_") if user else None
 
-    def check_kind(self, kind: str) -> None:
-        """Refuse what is no kind.
+    def kind(self, kind: str) -> str:
+        """A kind, if it is one.
 
         Raises:
             InvalidInputError: It is none.
         """
-        if kind not in self.kinds:
+        given: object = kind
+        if not isinstance(given, str) or _plain(given) not in self.kinds:
             raise InvalidInputError(
                 f"there is no kind {kind!r}; there are {', '.join(self.kinds)} (others are "
                 "named when the manager is made: CollectionManager(..., kinds=[...]))"
             )
+        return _plain(kind)
 
-    def some(self, kinds: Iterable[str] | str) -> tuple[str, ...]:
+    def some(self, kinds: Kinds, query: str = "") -> tuple[str, ...]:
         """Kinds, each once; a bare string is one.
+
+        Args:
+            kinds: Which; only a route may name none.
+            query: What a route is asked.
 
         Raises:
             InvalidInputError: There is none, or one is unknown.
         """
-        chosen = (kinds,) if isinstance(kinds, str) else tuple(dict.fromkeys(kinds))
-        for kind in chosen:
-            self.check_kind(kind)
-        if not chosen:
+        chosen = tuple(dict.fromkeys(map(self.kind, named(kinds, query))))
+        if not chosen and not callable(kinds):
             raise InvalidInputError(
                 f"kinds must name at least one of {', '.join(self.kinds)}, got {kinds!r}"
             )
         return chosen
+
+
+def named(kinds: Kinds, query: str) -> tuple[str, ...]:
+    """What names some kinds, or a route for a query, as it is.
+
+    Raises:
+        InvalidInputError: It cannot name any.
+    """
+    given = kinds(query) if callable(kinds) else kinds
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Iterable):
+        raise InvalidInputError(
+            f"kinds are names, such as ['default', 'code'], or a function of the query "
+            f"that gives some; got {given!r}"
+        )
+    return tuple(given)
 
 
 def checked_user(user_id: str) -> str:
@@ -111,7 +136,7 @@ def checked_user(user_id: str) -> str:
             f"user_id is a string, got {user_id!r} ({type(user_id).__name__}); write "
             "str(...) where 1, True and '1' are one user to you, or None for no user"
         )
-    problem = _problem(user_id)
+    problem = _problem(_plain(user_id))
     if problem:
         shown = user_id if len(user_id) <= MAX_USER_ID else f"{user_id[:40]}…"
         raise InvalidInputError(
@@ -119,7 +144,15 @@ def checked_user(user_id: str) -> str:
             f"Unicode's form NFKC: {_ALLOWED}. For ids of another kind use a digest: "
             "hashlib.sha256(user_id.encode()).hexdigest()"
         )
-    return user_id
+    return _plain(user_id)
+
+
+def _plain(text: str) -> str:
+    """The characters of a string, whatever its class says when it is formatted.
+
+    In a name, a member of `class User(str, Enum)` would be `User.ANN`.
+    """
+    return str.__str__(text)
 
 
 def _problem(text: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol, runtime_checkable
 
 from langchain_core.callbacks import (
@@ -11,9 +11,11 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import run_in_executor
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
+from langchain_ragstore.collection_names import Kinds, named
 from langchain_ragstore.collection_search import OF_SEARCH
 from langchain_ragstore.config import DEFAULT_RETRIEVED, RETRIEVED_KINDS
 from langchain_ragstore.documents import to_filter
@@ -35,7 +37,7 @@ class Retrieving(Protocol):
     async def aretrieve(self, query: str, k: int, **keywords: Any) -> Scored:
         """See `CollectionManager.aretrieve`."""
 
-    def bounds(self, user_id: str | None, kinds: Iterable[str] | str) -> tuple[str, ...]:
+    def bounds(self, user_id: str | None, kinds: Kinds) -> Kinds:
         """See `CollectionManager.bounds`."""
 
 
@@ -43,13 +45,14 @@ class CollectionRetriever(BaseRetriever):
     """What `manager.as_retriever()` returns: `retrieve` with some keywords bound.
 
     A caller of `invoke` can narrow what is bound, never widen it: `kinds` must be among
-    those bound, `filter` holds beside the bound one, and of two values of
-    `importance_threshold` the higher one holds. `user_id` cannot be given at all.
+    those bound (or among those that the bound route names for the query), `filter` holds
+    beside the bound one, and of two values of `importance_threshold` the higher one holds.
+    `user_id` cannot be given at all.
 
     Attributes:
         manager: Whose collections are searched.
         user_id: Of which user; None for what belongs to no user.
-        kinds: Of which kinds.
+        kinds: Of which kinds; or a function of the query that names them.
         k: How many documents; one given to `invoke` wins.
         importance_threshold: As in `retrieve`.
         search_type: As in `retrieve`; one given to `invoke` wins.
@@ -73,7 +76,9 @@ class CollectionRetriever(BaseRetriever):
 
     manager: Retrieving
     user_id: str | None = Field(default=None, frozen=True)
-    kinds: tuple[str, ...] = Field(default=RETRIEVED_KINDS, frozen=True)
+    kinds: tuple[str, ...] | Callable[[str], Iterable[str] | str] = Field(
+        default=RETRIEVED_KINDS, frozen=True
+    )
     k: int = DEFAULT_RETRIEVED
     importance_threshold: float = 0.0
     search_type: str | None = None
@@ -94,7 +99,7 @@ class CollectionRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        k, keywords = self._merged(kwargs)
+        k, keywords = self._merged(query, kwargs)
         return documents_of(self.manager.retrieve(query, k, **keywords))
 
     @override
@@ -105,10 +110,11 @@ class CollectionRetriever(BaseRetriever):
         run_manager: AsyncCallbackManagerForRetrieverRun,
         **kwargs: Any,
     ) -> list[Document]:
-        k, keywords = self._merged(kwargs)
+        # A route may take its time.
+        k, keywords = await run_in_executor(None, self._merged, query, kwargs)
         return documents_of(await self.manager.aretrieve(query, k, **keywords))
 
-    def _merged(self, given: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    def _merged(self, query: str, given: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
         """What is asked in one call, within the bounds."""
         if "user_id" in given:
             raise InvalidInputError(
@@ -121,7 +127,7 @@ class CollectionRetriever(BaseRetriever):
         filters = self.search_kwargs.get("filter"), given.get("filter")
         merged |= {
             "user_id": self.user_id,
-            "kinds": self._kinds(given.get("kinds")),
+            "kinds": self._kinds(query, given.get("kinds")),
             "importance_threshold": self._least(given.get("importance_threshold")),
             "search_type": given.get("search_type") or self.search_type,
         }
@@ -129,17 +135,18 @@ class CollectionRetriever(BaseRetriever):
             merged["filter"] = both(*map(to_filter, filters))
         return merged.pop("k", self.k), merged
 
-    def _kinds(self, given: Iterable[str] | str | None) -> tuple[str, ...]:
+    def _kinds(self, query: str, given: Kinds | None) -> Kinds:
         if given is None:
             return self.kinds
-        kinds = (given,) if isinstance(given, str) else tuple(given)
-        for kind in kinds:
-            if kind not in self.kinds:
+        bound, wanted = named(self.kinds, query), named(given, query)
+        for kind in wanted:
+            if kind not in bound:
                 raise InvalidInputError(
-                    f"this retriever is bound to the kinds {', '.join(self.kinds)}, got "
+                    f"this retriever is bound to the kinds {', '.join(bound)}, got "
                     f"{kind!r}; make one for it: manager.as_retriever(kinds=...)"
                 )
-        return kinds
+        # What a route said is not asked twice: it could say more.
+        return (lambda _query: wanted) if callable(given) else wanted
 
     def _least(self, given: float | None) -> float:
         if given is None:

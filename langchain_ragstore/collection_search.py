@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Final
 
 from langchain_core.documents import Document
+from langchain_core.runnables import run_in_executor
 
+from langchain_ragstore.collection_names import Kinds
 from langchain_ragstore.config import DEFAULT_COLLECTION, DEFAULT_KIND_DEPTH
 from langchain_ragstore.documents import to_count
 from langchain_ragstore.errors import InvalidInputError
@@ -20,7 +22,14 @@ from langchain_ragstore.retrieval.importance import Importance
 from langchain_ragstore.retrieval.merge import Found, Placed, merged
 from langchain_ragstore.retrieval.neighbours import Neighbours
 from langchain_ragstore.search_request import SEARCH_KEYWORDS, Search, to_search
-from langchain_ragstore.searching import Scored, Searcher, result
+from langchain_ragstore.searching import (
+    Scored,
+    Searcher,
+    aembed_once,
+    agree,
+    embed_once,
+    result,
+)
 
 OF_SEARCH: Final = tuple(keyword for keyword in SEARCH_KEYWORDS if keyword != "k")
 """Keywords of a search of several collections that are those of every search."""
@@ -44,7 +53,7 @@ class Request:
 
     k: int
     user_id: str | None
-    kinds: Iterable[str] | str
+    kinds: Kinds
     least: float
 
     def __post_init__(self) -> None:
@@ -93,20 +102,46 @@ class Part:
     search: Search
 
 
-def answer(
+def answer(query: str, parts: Sequence[Part], k: int) -> Scored:
+    """The best documents of several collections.
+
+    Args:
+        query: What to look for.
+        parts: The collections; of equal scores, those of an earlier one come first.
+        k: How many.
+    """
+    stores = [part.store for part in parts if part.search.embeds]
+    if not stores:
+        return _searched(query, [None] * len(parts), parts, k)
+    models = [store.embeddings for store in stores]
+    found = _searched(query, embed_once(stores, query), parts, k)
+    if agree(stores, models):
+        return found
+    # One of them was embedded anew meanwhile; see `Searcher`.
+    return _searched(query, embed_once(stores, query), parts, k)
+
+
+async def aanswer(query: str, parts: Sequence[Part], k: int) -> Scored:
+    """As `answer`, awaiting the models."""
+    stores = [part.store for part in parts if part.search.embeds]
+    if not stores:
+        return await run_in_executor(None, _searched, query, [None] * len(parts), parts, k)
+    models = [store.embeddings for store in stores]
+    vectors = await aembed_once(stores, query)
+    found = await run_in_executor(None, _searched, query, vectors, parts, k)
+    if await run_in_executor(None, agree, stores, models):
+        return found
+    vectors = await aembed_once(stores, query)
+    return await run_in_executor(None, _searched, query, vectors, parts, k)
+
+
+def _searched(
     query: str,
     vectors: Sequence[Sequence[float] | None],
     parts: Sequence[Part],
     k: int,
 ) -> Scored:
-    """The best documents of several collections.
-
-    Args:
-        query: What to look for.
-        vectors: The query's for each part; None where it is not embedded.
-        parts: The collections; of equal scores, those of an earlier one come first.
-        k: How many.
-    """
+    """The best documents for a query that is embedded for each part, if need be."""
     found = [
         Found(part.kind, part.weight, part.store.hits(query, vector, part.search))
         for part, vector in zip(parts, vectors, strict=True)

@@ -15,11 +15,12 @@ from weakref import WeakValueDictionary
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import run_in_executor
 
-from langchain_ragstore.collection_names import Naming
+from langchain_ragstore.collection_names import Kinds, Naming
 from langchain_ragstore.collection_retriever import CollectionRetriever
 from langchain_ragstore.collection_search import (
     Part,
     Request,
+    aanswer,
     answer,
     at_least_0,
     to_budget,
@@ -38,7 +39,7 @@ from langchain_ragstore.heap import give_back
 from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.residency import Residency
 from langchain_ragstore.retrievers import default_search
-from langchain_ragstore.searching import Scored, aembed_once, embed_once
+from langchain_ragstore.searching import Scored
 from langchain_ragstore.vectorstores import SQLiteVectorStore
 
 logger = logging.getLogger(__name__)
@@ -129,6 +130,7 @@ class CollectionManager:
             give_back=give_back,
         )
         self._stores: WeakValueDictionary[str, SQLiteVectorStore] = WeakValueDictionary()
+        self._held: dict[str, SQLiteVectorStore] = {}
         self._lock = threading.Lock()
         self._database.on_fork(self._after_fork)
 
@@ -190,6 +192,10 @@ class CollectionManager:
         """
         return self._residency.using(collection)
 
+    def hold(self, store: SQLiteVectorStore) -> None:
+        """Keep a store that has another model by now; it calls this."""
+        self._held[store.collection_name] = store
+
     def unload(self, collection: str) -> None:
         """Free the memory of a collection, unless it is being searched."""
         self._residency.unload(collection)
@@ -231,7 +237,7 @@ class CollectionManager:
         k: int = DEFAULT_RETRIEVED,
         *,
         user_id: str | None = None,
-        kinds: Iterable[str] | str = RETRIEVED_KINDS,
+        kinds: Kinds = RETRIEVED_KINDS,
         importance_threshold: float = 0.0,
         **keywords: Any,
     ) -> Scored:
@@ -244,7 +250,8 @@ class CollectionManager:
             query: What to look for; it is embedded once.
             k: How many. Twice as many are fetched from `"default"`.
             user_id: Whose collections; None for those of no user.
-            kinds: Which of them. Of equal scores, those of an earlier kind win.
+            kinds: Which of them; or a function of the query that names them, maybe none.
+                Of equal scores, those of an earlier kind win.
             importance_threshold: Documents whose metadata `importance` (without a number:
                 0) is below it are passed over.
             **keywords: `search_type` (by default `"hybrid"`, without an embedding
@@ -261,10 +268,7 @@ class CollectionManager:
             EmbeddingMismatchError: A collection's vectors are another model's.
         """
         request = Request(k, user_id, kinds, importance_threshold)
-        parts = self._parts(query, request, keywords)
-        embeds = [part.store for part in parts if part.search.embeds]
-        vectors = embed_once(embeds, query) if embeds else [None] * len(parts)
-        return answer(query, vectors, parts, k)
+        return answer(query, self._parts(query, request, keywords), k)
 
     async def aretrieve(
         self,
@@ -272,16 +276,14 @@ class CollectionManager:
         k: int = DEFAULT_RETRIEVED,
         *,
         user_id: str | None = None,
-        kinds: Iterable[str] | str = RETRIEVED_KINDS,
+        kinds: Kinds = RETRIEVED_KINDS,
         importance_threshold: float = 0.0,
         **keywords: Any,
     ) -> Scored:
         """As `retrieve`, awaiting the embedder."""
         request = Request(k, user_id, kinds, importance_threshold)
-        parts = self._parts(query, request, keywords)
-        embeds = [part.store for part in parts if part.search.embeds]
-        vectors = await aembed_once(embeds, query) if embeds else [None] * len(parts)
-        return await run_in_executor(None, answer, query, vectors, parts, k)
+        parts = await run_in_executor(None, self._parts, query, request, keywords)
+        return await aanswer(query, parts, k)
 
     def as_retriever(self, **keywords: Any) -> CollectionRetriever:
         """A LangChain retriever over some kinds of one user's collections.
@@ -302,19 +304,17 @@ class CollectionManager:
         known = (*bounds, "search_kwargs", "tags", "metadata", "name")
         unknown = {key: None for key in keywords if key not in known}
         refuse_unknown("as_retriever", unknown, known)
-        kinds = keywords.pop("kinds", RETRIEVED_KINDS)
-        own = {"kinds": self.bounds(keywords.get("user_id"), kinds)}
-        return CollectionRetriever(manager=self, **own, **keywords)
+        kinds = self.bounds(keywords.get("user_id"), keywords.pop("kinds", RETRIEVED_KINDS))
+        return CollectionRetriever(manager=self, kinds=kinds, **keywords)
 
-    def bounds(self, user_id: str | None, kinds: Iterable[str] | str) -> tuple[str, ...]:
-        """Kinds, each once, after a look whether they and the user can be.
+    def bounds(self, user_id: str | None, kinds: Kinds) -> Kinds:
+        """Kinds, each once, or a route, after a look whether they and the user can be.
 
         Raises:
             InvalidInputError: They cannot.
         """
-        chosen = self._naming.some(kinds)
-        self._naming.name(chosen[0], user_id)
-        return chosen
+        self._naming.name(self.kinds[0], user_id)
+        return kinds if callable(kinds) else self._naming.some(kinds)
 
     def _parts(
         self, query: str, request: Request, keywords: Mapping[str, Any]
@@ -323,10 +323,8 @@ class CollectionManager:
         if not isinstance(query, str):
             raise InvalidInputError(f"a query is a string, got {type(query).__name__}")
         default = default_search(self._first)
-        searches = [
-            (kind, request.search(kind, default, keywords))
-            for kind in self.bounds(request.user_id, request.kinds)
-        ]
+        kinds = self._naming.some(self.bounds(request.user_id, request.kinds), query)
+        searches = [(kind, request.search(kind, default, keywords)) for kind in kinds]
         stores = [self.get(kind, user_id=request.user_id) for kind, _ in searches]
         if request.k <= 0:
             return []
@@ -339,11 +337,11 @@ class CollectionManager:
         return self._weights.get(kind, OTHER_KIND_WEIGHT)
 
     def _checked_weights(self, given: Mapping[str, float]) -> dict[str, float]:
-        for kind, weight in given.items():
-            self._naming.check_kind(kind)
+        own = {self._naming.kind(kind): weight for kind, weight in given.items()}
+        for kind, weight in own.items():
             if at_least_0(f"the weight of {kind!r}", weight) == math.inf:
                 raise InvalidInputError(f"the weight of {kind!r} must be finite")
-        return {**KIND_WEIGHTS, **given}
+        return {**KIND_WEIGHTS, **own}
 
     # --- the file ------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -71,7 +72,6 @@ class Embedder:
     ) -> None:
         self.model = to_model(model)
         self._backend, self._collection, self._check = backend, collection, check
-        self._clock = clock
         self._unstored = Unstored(backend, collection, clock)
         self._identity = identity
         self._introduced = _Introduced(identity if self.model is not None else None)
@@ -173,23 +173,11 @@ class Embedder:
 
     def introduce(self) -> Fingerprint | None:
         """Learn what the model is known by, if models are compared."""
-        calls = self._before_use()
-        probe = next(calls, None)
-        if probe is not None and self.model is not None:
-            with _explained(probe):
-                answer = self.model.embed_documents(probe)
-            _sent(calls, answer)
-        return self.fingerprint
+        return self._probed(self._before_use())
 
     async def aintroduce(self) -> Fingerprint | None:
         """As `introduce`, awaiting the model."""
-        calls = self._before_use()
-        probe = await run_in_executor(None, next, calls, None)
-        if probe is not None and self.model is not None:
-            with _explained(probe):
-                answer = await self.model.aembed_documents(probe)
-            await run_in_executor(None, _sent, calls, answer)
-        return self.fingerprint
+        return await self._aprobed(self._before_use())
 
     def _before_use(self) -> Calls:
         if self._check or self.fingerprint is not None:
@@ -202,15 +190,9 @@ class Embedder:
 
     def elsewhere(self, collection: str) -> Embedder:
         """The same model for another collection of the same file; one probe for both."""
-        other = Embedder(
-            self.model,
-            self._backend,
-            collection,
-            check=self._check,
-            identity=self._identity,
-            clock=self._clock,
-        )
-        other._introduced = self._introduced
+        other = copy.copy(self)
+        other._collection = collection  # noqa: SLF001 - a copy of this very embedder
+        other._unstored = self._unstored.elsewhere(collection)  # noqa: SLF001 - as above
         return other
 
     def become(self, other: Embedder) -> None:
@@ -263,21 +245,11 @@ class Embedder:
         Raises:
             EmbeddingMismatchError: Another model made them.
         """
-        calls = self._before_query()
-        probe = next(calls, None)
-        if probe is not None and self.model is not None:
-            with _explained(probe):
-                answer = self.model.embed_documents(probe)
-            _sent(calls, answer)
+        self._probed(self._before_query())
 
     async def aagree(self) -> None:
         """As `agree`, awaiting the model."""
-        calls = self._before_query()
-        probe = await run_in_executor(None, next, calls, None)
-        if probe is not None and self.model is not None:
-            with _explained(probe):
-                answer = await self.model.aembed_documents(probe)
-            await run_in_executor(None, _sent, calls, answer)
+        await self._aprobed(self._before_query())
 
     def _for_query(self, query: str) -> Embeddings:
         if not isinstance(query, str):
@@ -293,9 +265,24 @@ class Embedder:
 
     def _before_query(self) -> Calls:
         asked = self._check or self.fingerprint is not None
-        stored = self._noted() if asked else None
-        if stored is not None:
+        if asked and (stored := self._noted()) is not None:
             yield from self._introduction(stored)
+
+    def _probed(self, calls: Calls) -> Fingerprint | None:
+        probe = next(calls, None)
+        if probe is not None and self.model is not None:
+            with _explained(probe):
+                answer = self.model.embed_documents(probe)
+            _sent(calls, answer)
+        return self.fingerprint
+
+    async def _aprobed(self, calls: Calls) -> Fingerprint | None:
+        probe = await run_in_executor(None, next, calls, None)
+        if probe is not None and self.model is not None:
+            with _explained(probe):
+                answer = await self.model.aembed_documents(probe)
+            await run_in_executor(None, _sent, calls, answer)
+        return self.fingerprint
 
     def _introduction(self, stored: Fingerprint | None) -> Calls:
         """Learn the model's fingerprint, once, and compare it with the collection's."""

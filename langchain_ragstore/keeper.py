@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Keeper(Protocol):
@@ -11,6 +11,9 @@ class Keeper(Protocol):
 
     def using(self, collection: str) -> AbstractContextManager[None]:
         """While the block runs, the collection is in use and stays in memory."""
+
+    def hold(self, store: Any) -> None:
+        """Keep a store: its model is not the one that another would be made with."""
 
     def unload(self, collection: str) -> None:
         """Free what is in memory of a collection, unless it is in use."""

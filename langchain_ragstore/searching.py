@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import run_in_executor
 from typing_extensions import override
 
@@ -247,20 +248,32 @@ def embed_once(stores: Sequence[Searcher], query: str) -> list[list[float]]:
         EmbeddingMismatchError: Another model made the vectors of one of the collections.
     """
     made: dict[int, list[float]] = {}
+    vectors = []
     for embedder in (store._embedder for store in stores):  # noqa: SLF001 - the module's own
-        if id(embedder.model) in made:
+        model = id(embedder.model)
+        if model in made:
             embedder.agree()
         else:
-            made[id(embedder.model)] = embedder.embed_query(query)
-    return [made[id(store.embeddings)] for store in stores]
+            made[model] = embedder.embed_query(query)
+        vectors.append(made[model])
+    return vectors
 
 
 async def aembed_once(stores: Sequence[Searcher], query: str) -> list[list[float]]:
     """As `embed_once`, awaiting the models."""
     made: dict[int, list[float]] = {}
+    vectors = []
     for embedder in (store._embedder for store in stores):  # noqa: SLF001 - the module's own
-        if id(embedder.model) in made:
+        model = id(embedder.model)
+        if model in made:
             await embedder.aagree()
         else:
-            made[id(embedder.model)] = await embedder.aembed_query(query)
-    return [made[id(store.embeddings)] for store in stores]
+            made[model] = await embedder.aembed_query(query)
+        vectors.append(made[model])
+    return vectors
+
+
+def agree(stores: Iterable[Searcher], models: Iterable[Embeddings | None]) -> bool:
+    """Whether stores have the models that a query was embedded with for them."""
+    pairs = zip(stores, models, strict=True)
+    return all(store._embedder.agrees(model) for store, model in pairs)  # noqa: SLF001

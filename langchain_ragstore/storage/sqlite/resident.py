@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,9 +117,9 @@ class Resident(Generic[C]):
     def __init__(self, follow: Callable[[sqlite3.Connection, C | None, State], C]) -> None:
         self._follow = follow
         self._lock = threading.Lock()
-        # Reading one collection is no reason for searches of others to wait. A lock stays
-        # when its copy goes: two threads with two locks could extend one buffer.
-        self._locks: dict[int, threading.Lock] = {}
+        # Reading one collection is no reason for searches of others to wait. A lock lives
+        # as long as somebody waits for it: two threads never have two of one collection.
+        self._locks: WeakValueDictionary[int, threading.Lock] = WeakValueDictionary()
         self._copies: dict[int, C] = {}
 
     def snapshot(self, connection: sqlite3.Connection, state: State) -> C:
@@ -153,7 +154,7 @@ class Resident(Generic[C]):
     def after_fork(self) -> None:
         """Replace the locks, which other threads of the parent may have held."""
         self._lock = threading.Lock()
-        self._locks = {}
+        self._locks = WeakValueDictionary()
 
     def _lock_of(self, collection: int) -> threading.Lock:
         with self._lock:
