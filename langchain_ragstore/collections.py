@@ -9,14 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakValueDictionary
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import run_in_executor
 
 from langchain_ragstore.collection_names import Kinds, Naming
-from langchain_ragstore.collection_retriever import CollectionRetriever
 from langchain_ragstore.collection_search import (
     Part,
     Request,
@@ -41,6 +40,9 @@ from langchain_ragstore.residency import Residency
 from langchain_ragstore.retrievers import default_search
 from langchain_ragstore.searching import Scored
 from langchain_ragstore.vectorstores import SQLiteVectorStore
+
+if TYPE_CHECKING:
+    from langchain_ragstore.collection_retriever import CollectionRetriever
 
 logger = logging.getLogger(__name__)
 
@@ -304,6 +306,11 @@ class CollectionManager:
         known = (*bounds, "search_kwargs", "tags", "metadata", "name")
         unknown = {key: None for key in keywords if key not in known}
         refuse_unknown("as_retriever", unknown, known)
+        # Pydantic takes long to build a model, for programs that may not use it.
+        from langchain_ragstore.collection_retriever import (  # noqa: PLC0415 - see above
+            CollectionRetriever,
+        )
+
         kinds = self.bounds(keywords.get("user_id"), keywords.pop("kinds", RETRIEVED_KINDS))
         return CollectionRetriever(manager=self, kinds=kinds, **keywords)
 
