@@ -1,6 +1,7 @@
 """Names of collections: who may have one, and that no two users share one."""
 
 import unicodedata
+from enum import Enum
 
 import pytest
 
@@ -87,6 +88,42 @@ def test_what_is_no_string_is_refused(user):
         NAMING.name("default", user)
 
 
+class Role(str, Enum):  # noqa: UP042 - the kind of enum that is another word in an f-string
+    ANN = "ann"
+    CODE = "code"
+    DEFAULT = "default"
+
+
+class Disguised(str):
+    """Looks like one id and is written as another."""
+
+    __slots__ = ()
+
+    def __str__(self):
+        return "bob"
+
+    def __format__(self, spec):
+        return "bob"
+
+
+def test_a_string_is_its_characters_whatever_its_class_says():
+    assert NAMING.name("default", Role.ANN) == "user_ann_default"
+    assert NAMING.name("default", Disguised("ann")) == "user_ann_default"
+    assert NAMING.name(Role.CODE, "ann") == "user_ann_code"
+    assert NAMING.some([Role.CODE, "code", Role.DEFAULT]) == ("code", "default")
+    assert NAMING.some(Role.CODE) == ("code",)
+    naming = Naming((Role.CODE, Role.DEFAULT))
+    assert naming.kinds == ("code", "default")
+    assert [type(kind) for kind in naming.kinds] == [str, str]
+    weights = {Role.CODE: 3.0}
+    with CollectionManager(":memory:", kinds=[Role.CODE], kind_weights=weights) as manager:
+        manager.get(Role.CODE, user_id=Role.ANN).add_texts(["tea"])
+        keywords = {"kinds": Role.CODE, "with_scores": True}
+        ((found, _),) = manager.retrieve("tea", user_id="ann", **keywords)
+    assert found.metadata["ragstore"]["weight"] == 3.0
+    assert found.metadata["ragstore"]["collection"] == "user_ann_code"
+
+
 def test_errors_say_what_is_wrong():
     with pytest.raises(InvalidInputError, match="user_id 'a/b' has a '/'"):
         NAMING.name("default", "a/b")
@@ -135,6 +172,29 @@ def test_some_kinds():
         NAMING.some([])
     with pytest.raises(InvalidInputError, match="no kind 'c'"):
         NAMING.some("c")
+    for wrong in (None, 3):
+        with pytest.raises(InvalidInputError, match="kinds are names, such as"):
+            NAMING.some(wrong)
+    for wrong in ([["code"]], [None], [3]):
+        with pytest.raises(InvalidInputError, match="no kind"):
+            NAMING.some(wrong)
+
+
+def test_a_route_names_kinds_of_a_query_and_may_name_none():
+    asked = []
+
+    def route(query):
+        asked.append(query)
+        return {"a": "code", "b": ["meeting", "code", "meeting"], "c": []}[query]
+
+    assert NAMING.some(route, "a") == ("code",)
+    assert NAMING.some(route, "b") == ("meeting", "code")
+    assert NAMING.some(route, "c") == ()
+    assert asked == ["a", "b", "c"]
+    with pytest.raises(InvalidInputError, match="no kind 'x'"):
+        NAMING.some(lambda _query: "x", "a")
+    with pytest.raises(InvalidInputError, match=r"kinds are names, such as .* got None"):
+        NAMING.some(lambda _query: None, "a")
 
 
 def test_users_do_not_see_each_other(tmp_path):
