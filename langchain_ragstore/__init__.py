@@ -1,5 +1,6 @@
 """Retrieval for LangChain apps out of one SQLite file."""
 
+from langchain_ragstore.collections import CollectionManager
 from langchain_ragstore.documents import Timestamps, make_document
 from langchain_ragstore.embeddings.batched import BatchedEmbeddings
 from langchain_ragstore.embeddings.hashing import HashingEmbeddings
@@ -46,6 +47,7 @@ __all__ = [
     "AnalyzerMismatchError",
     "BatchedEmbeddings",
     "CJKRecursiveTextSplitter",
+    "CollectionManager",
     "CorruptStoreError",
     "DimensionMismatchError",
     "EmbeddingFailedError",

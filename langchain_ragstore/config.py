@@ -88,6 +88,38 @@ DEFAULT_CONCURRENCY: Final = 4
 MAX_GRADE: Final = 100.0
 """Highest grade of relevance; a gain of 2^grade − 1 stays far from overflow."""
 
+# --- Collections ----------------------------------------------------------------------
+DEFAULT_KINDS: Final = ("default", "important", "code", "meeting")
+"""Kinds of collections (the seed's)."""
+
+RETRIEVED_KINDS: Final = ("default", "important")
+"""Kinds that `CollectionManager.retrieve` searches (the seed's)."""
+
+DEFAULT_UNLOAD_SECONDS: Final = 7200.0
+"""How long a collection stays in memory after its last use (the seed's)."""
+
+KIND_WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
+    {"default": 0.8, "important": 1.2}
+)
+"""Factors of the scores that `CollectionManager.retrieve` finds in a kind (the seed's)."""
+
+OTHER_KIND_WEIGHT: Final = 0.8
+"""The factor of every other kind (the seed's)."""
+
+DEFAULT_KIND_DEPTH: Final = 2
+"""How many times `k` is fetched from the default kind (the seed's); the others give `k`."""
+
+DEFAULT_RETRIEVED: Final = 5
+"""Results of `CollectionManager.retrieve` (the seed's)."""
+
+MAX_USER_ID: Final = 255
+"""Characters of a user's id: more than any identity provider's, OpenID Connect's limit for
+a subject among them (Core 1.0, section 2)."""
+
+GIVE_BACK_BYTES: Final = 16_000_000
+"""Bytes of unloaded collections after which the heap is trimmed: it takes up to 5 ms, which
+are spread over the hundreds of searches that unload as much."""
+
 # --- Storing ------------------------------------------------------------------------
 DEFAULT_COLLECTION: Final = "default"
 """Collection of a store that names none."""

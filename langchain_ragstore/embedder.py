@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,6 +31,13 @@ from langchain_ragstore.vectors.arrays import unit_matrix, unit_vector
 
 Calls: TypeAlias = Generator[list[str], Any, None]
 """Gives texts for the model, and is sent their vectors."""
+
+
+@dataclass(slots=True)
+class _Introduced:
+    """What a model is known by, for all who use it."""
+
+    fingerprint: Fingerprint | None = None
 
 
 class Embedder:
@@ -66,12 +75,12 @@ class Embedder:
         self._backend, self._collection, self._check = backend, collection, check
         self._unstored = Unstored(backend, collection, clock)
         self._identity = identity
-        self._fingerprint = identity if self.model is not None else None
+        self._introduced = _Introduced(identity if self.model is not None else None)
 
     @property
     def fingerprint(self) -> Fingerprint | None:
         """What the model is known by; None before it was needed, or if nobody asks."""
-        return self._fingerprint
+        return self._introduced.fingerprint
 
     # --- texts -------------------------------------------------------------------------
 
@@ -155,12 +164,12 @@ class Embedder:
     def introduce(self) -> Fingerprint | None:
         """Learn what the model is known by, if models are compared."""
         self._probe(self._before_use())
-        return self._fingerprint
+        return self.fingerprint
 
     async def aintroduce(self) -> Fingerprint | None:
         """As `introduce`, awaiting the model."""
         await self._aprobe(self._before_use())
-        return self._fingerprint
+        return self.fingerprint
 
     def _probe(self, calls: Calls) -> None:
         probe = next(calls, None)
@@ -178,7 +187,7 @@ class Embedder:
             await run_in_executor(None, _send, calls, answered.vectors)
 
     def _before_use(self) -> Calls:
-        if self._check or self._fingerprint is not None:
+        if self._check or self.fingerprint is not None:
             yield from self._introduction(self._noted())
 
     def beside(self, model: Embeddings | str, collection: str) -> Embedder:
@@ -186,18 +195,25 @@ class Embedder:
         fresh = None if self._identity is None else new_identity(model)
         return Embedder(model, self._backend, collection, check=self._check, identity=fresh)
 
+    def elsewhere(self, collection: str) -> Embedder:
+        """The same model for another collection of the same file; one probe for both."""
+        other = copy.copy(self)
+        other._collection = collection  # noqa: SLF001 - a copy of this very embedder
+        other._unstored = self._unstored.elsewhere(collection)  # noqa: SLF001 - as above
+        return other
+
     def become(self, other: Embedder) -> None:
         """Take over another one's model, whose vectors the collection has now."""
         self.model, self._batched = other.model, other._batched
-        self._fingerprint = other.fingerprint
+        self._introduced = other._introduced
         self._identity = other._identity
 
     def agrees(self, model: object) -> bool:
         """Whether a model is still this one and the collection's, as far as is known."""
         if self.model is not model:
             return False
-        noted = self._noted() if self._fingerprint is not None else None
-        return noted is None or noted.agrees(self._fingerprint or noted)
+        noted = self._noted() if self.fingerprint is not None else None
+        return noted is None or noted.agrees(self.fingerprint or noted)
 
     def stored(self, digests: Iterable[bytes | None]) -> None:
         """Tell that texts have records now."""
@@ -217,7 +233,7 @@ class Embedder:
             self._unstored.keep()
             if isinstance(error, EmbeddingFailedError):
                 error.index = texts.index(error.text) if error.text in texts else None
-                if self._fingerprint is not None:
+                if self.fingerprint is not None:
                     error.add_note(
                         "What was embedded before is kept: the same call embeds the rest."
                     )
@@ -233,14 +249,26 @@ class Embedder:
             EmbeddingMismatchError: Another model made the collection's vectors.
         """
         model = self._for_query(query)
-        self._probe(self._before_query())
+        self.agree()
         return _given(model.embed_query(query))
 
     async def aembed_query(self, query: str) -> list[float]:
         """As `embed_query`, awaiting the model."""
         model = self._for_query(query)
-        await self._aprobe(self._before_query())
+        await self.aagree()
         return _given(await model.aembed_query(query))
+
+    def agree(self) -> None:
+        """Compare the model with that of the collection's vectors, if there are any.
+
+        Raises:
+            EmbeddingMismatchError: Another model made them.
+        """
+        self._probe(self._before_query())
+
+    async def aagree(self) -> None:
+        """As `agree`, awaiting the model."""
+        await self._aprobe(self._before_query())
 
     def _for_query(self, query: str) -> Embeddings:
         if not isinstance(query, str):
@@ -255,17 +283,16 @@ class Embedder:
     # --- the model -----------------------------------------------------------------------
 
     def _before_query(self) -> Calls:
-        asked = self._check or self._fingerprint is not None
-        stored = self._noted() if asked else None
-        if stored is not None:
+        asked = self._check or self.fingerprint is not None
+        if asked and (stored := self._noted()) is not None:
             yield from self._introduction(stored)
 
     def _introduction(self, stored: Fingerprint | None) -> Calls:
         """Learn the model's fingerprint, once, and compare it with the collection's."""
-        if self._fingerprint is None:
+        if self.fingerprint is None:
             (probe,) = unit_matrix((yield [PROBE_TEXT]), [PROBE_TEXT])
-            self._fingerprint = Fingerprint(name_of(self.model), probe)
-        check_model(self._collection, stored, self._fingerprint)
+            self._introduced.fingerprint = Fingerprint(name_of(self.model), probe)
+        check_model(self._collection, stored, self.fingerprint)
 
     def _noted(self) -> Fingerprint | None:
         return self._backend.fingerprint(self._collection)

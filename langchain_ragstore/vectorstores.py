@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from langchain_ragstore.config import DEFAULT_COLLECTION, DEFAULT_NAMESPACE
 from langchain_ragstore.document_writer import ADD_KEYWORDS, to_parts
-from langchain_ragstore.documents import IndexText
+from langchain_ragstore.documents import IndexText, to_name
 from langchain_ragstore.embeddings.named import to_model
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING
@@ -222,8 +222,11 @@ class SQLiteVectorStore(BackendVectorStore):
                 "the records of a scoped view need a namespace of their own, such as "
                 "record_manager('ann'); the collection's belong to the whole of it"
             )
-        if namespace is None:
-            namespace = f"ragstore/{self.collection_name}"
+        namespace = (
+            f"ragstore/{self.collection_name}"
+            if namespace is None
+            else self._own(namespace)
+        )
         return SQLiteRecordManager(namespace, self._database, store=self, clock=self._clock)
 
     def byte_store(
@@ -234,6 +237,8 @@ class SQLiteVectorStore(BackendVectorStore):
         max_bytes: int | None = None,
     ) -> SQLiteByteStore:
         """Bytes by key in the same file; every collection of the file shares them.
+
+        (Not those of a `CollectionManager`: each has its own.)
 
         Closing it leaves the store open; it ends with the store.
 
@@ -252,11 +257,18 @@ class SQLiteVectorStore(BackendVectorStore):
             )
         return SQLiteByteStore(
             self._database,
-            namespace,
+            self._own(namespace),
             ttl_seconds=ttl_seconds,
             max_bytes=max_bytes,
             clock=self._clock,
         )
+
+    def _own(self, namespace: str) -> str:
+        """Stores of a `CollectionManager` share the file, and nothing else."""
+        if self._keeper is None:
+            return namespace
+        # Their names have no slash, and no record manager's default begins like this.
+        return f"{self.collection_name}//{to_name('namespace', namespace)}"
 
 
 CONSTRUCTOR_KEYWORDS: Final = (

@@ -287,6 +287,18 @@ class Backend(Protocol):
     def collections(self) -> list[str]:
         """Names of the collections that hold records, sorted."""
 
+    def resident_bytes(self, collection: str) -> int:
+        """Bytes of memory that copies of a collection take to be searched quickly.
+
+        What is in memory alone, and could not be read again, does not count.
+        """
+
+    def release(self, collection: str) -> None:
+        """Free those copies; the next search makes them again.
+
+        Nothing is lost, and a search under way goes on with what it has.
+        """
+
     def stats(self, collection: str) -> dict[str, Any]:
         """Facts about a collection and its engine, for people."""
 

@@ -265,6 +265,13 @@ class MemoryBackend(Searches):
         with self._lock:
             return sorted(name for name in self._records if self.count(name))
 
+    def resident_bytes(self, collection: str) -> int:  # noqa: ARG002 - there is no copy
+        """See `Backend.resident_bytes`."""
+        return 0
+
+    def release(self, collection: str) -> None:
+        """See `Backend.release`."""
+
     def stats(self, collection: str) -> dict[str, Any]:
         """See `Backend.stats`."""
         return {"engine": "memory", "records": self.count(collection)}

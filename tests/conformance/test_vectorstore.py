@@ -7,7 +7,13 @@ from langchain_tests.integration_tests import (
     VectorStoreIntegrationTests,
 )
 
-from langchain_ragstore import HashingEmbeddings, RagRetriever, SQLiteVectorStore
+from langchain_ragstore import (
+    CollectionManager,
+    HashingEmbeddings,
+    RagRetriever,
+    SQLiteVectorStore,
+)
+from langchain_ragstore.collection_retriever import CollectionRetriever
 
 
 class TestInMemory(VectorStoreIntegrationTests):
@@ -33,6 +39,18 @@ class TestSecondCollection(VectorStoreIntegrationTests):
             self.get_embeddings(), path, collection_name="second"
         ) as store:
             yield store
+
+
+class TestOfAManager(VectorStoreIntegrationTests):
+    """Beside it lie documents of others, and it is unloaded after every search."""
+
+    @pytest.fixture
+    def vectorstore(self, tmp_path):
+        path = tmp_path / "rag.db"
+        with CollectionManager(path, self.get_embeddings(), ttl_seconds=0) as manager:
+            manager.get().add_texts(["foo", "bar"])
+            manager.get(user_id="bob").add_texts(["foo", "bar"])
+            yield manager.get(user_id="ann")
 
 
 def filled() -> SQLiteVectorStore:
@@ -80,3 +98,17 @@ class TestForeignRetriever(TestRetriever):
         store = InMemoryVectorStore(HashingEmbeddings(64))
         store.add_texts([f"tide number {n}" for n in range(5)])
         return {"vectorstore": store}
+
+
+class TestCollectionRetriever(TestRetriever):
+    @property
+    def retriever_constructor(self):
+        return CollectionRetriever
+
+    @property
+    def retriever_constructor_params(self):
+        manager = CollectionManager(":memory:", HashingEmbeddings(64))
+        for kind in ("default", "important"):
+            store = manager.get(kind, user_id="ann")
+            store.add_texts([f"tide number {n} of {kind}" for n in range(5)])
+        return {"manager": manager, "user_id": "ann"}

@@ -13,7 +13,7 @@ import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,10 +90,14 @@ class Lexicon:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the rows take."""
-        arrays = [self.records, self.expires, *self.live]
+        """Bytes of memory that the rows take, and what was made of them for searches."""
+        arrays: list[NDArray[Any]] = [self.records, self.expires, *self.live]
         for segment in self.segments:
             arrays += [segment.stamps, segment.body, segment.title, segment.fences]
+        present, last = self._present, self._last
+        arrays += [] if self._order is None else [self._order]
+        arrays += [] if present is None else [present.rows, *present.norms]
+        arrays += [] if last is None else [last[2][0]]
         return sum(array.nbytes for array in arrays)
 
     def places(self, keys: Rows) -> Rows:

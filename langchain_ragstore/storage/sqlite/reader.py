@@ -51,6 +51,7 @@ class SQLiteReader(Searches):
         self._clock = clock
         self._database = database
         self._means: dict[int, tuple[tuple[int, int], Vector]] = {}
+        self._searched: dict[str, int] = {}
         self._resident = Resident(followed)
         self._lexicons = Resident(lexicon.followed)
         self._database.on_fork(self._resident.after_fork)
@@ -147,7 +148,7 @@ class SQLiteReader(Searches):
         """See `Backend.within`."""
 
         def search(connection: sqlite3.Connection) -> T:
-            state = steps.state(connection, collection) or NOWHERE
+            state = self._state(connection, collection) or NOWHERE
             mean = partial(self._mean, connection, state)
             copies = self._resident, self._lexicons
             now = self._clock()
@@ -169,6 +170,30 @@ class SQLiteReader(Searches):
             known = (snapshot.generation, count), mean
             self._means[state.collection] = known
         return known[1].copy()
+
+    def _state(self, connection: sqlite3.Connection, collection: str) -> State | None:
+        """Where a collection stands that is going to be in memory."""
+        state = steps.state(connection, collection)
+        if state is not None:
+            self._searched[collection] = state.collection
+        return state
+
+    def resident_bytes(self, collection: str) -> int:
+        """See `Backend.resident_bytes`."""
+        key = self._searched.get(collection)
+        if key is None:
+            return 0
+        mean = self._means.get(key)
+        copies = self._resident.nbytes(key) + self._lexicons.nbytes(key)
+        return copies + (0 if mean is None else mean[1].nbytes)
+
+    def release(self, collection: str) -> None:
+        """See `Backend.release`."""
+        key = self._searched.pop(collection, None)
+        if key is not None:
+            self._resident.release(key)
+            self._lexicons.release(key)
+            self._means.pop(key, None)
 
     def _searching(self, search: Callable[[sqlite3.Connection], T]) -> T:
         """Run a search in a transaction that is no older than the copies in memory."""
@@ -252,7 +277,7 @@ class SQLiteReader(Searches):
                 ).fetchone()
                 facts["vectors"] = vectors
                 facts["dimension"] = (state.dimension or None) if vectors else None
-                facts["resident_bytes"] = self._resident.nbytes(state.collection)
+                facts["resident_bytes"] = self.resident_bytes(collection)
                 (facts["kept_vectors"],) = connection.execute(
                     sql.COUNT_KEPT, (state.collection,)
                 ).fetchone()

@@ -16,7 +16,7 @@ from langchain_ragstore.storage.base import check_dimension
 from langchain_ragstore.storage.sqlite import lexicon, steps
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.resident import Resident, Snapshot, State
-from langchain_ragstore.vectors.arrays import best, cosines, rounding_slack
+from langchain_ragstore.vectors.arrays import cosines
 
 
 class SQLiteView:
@@ -57,7 +57,7 @@ class SQLiteView:
         check_dimension(self._collection, self._state.dimension, len(vector))
         if where != EVERYTHING:
             rows &= np.isin(snapshot.keys, self._keys(where))
-        places, scores = _nearest(snapshot, rows, vector, k)
+        places, scores = snapshot.nearest(rows, vector, k)
         return self._ranked(snapshot.keys[places], scores, k)
 
     def lexical(self, query: Terms, k: int, where: Filter) -> Found:
@@ -167,22 +167,3 @@ class SQLiteView:
 
 def _nothing() -> Found:
     return np.empty(0, np.int64), np.empty(0, np.float64)
-
-
-def _nearest(
-    snapshot: Snapshot, rows: NDArray[np.bool_], vector: Vector, k: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Places and exact cosines of the `k` best rows, and of all tied with the last.
-
-    A float32 product finds the candidates, with a slack that its rounding cannot
-    exceed; their cosines are then computed exactly.
-    """
-    chosen = np.flatnonzero(rows)
-    if 4 * len(chosen) < len(rows):  # gathering few rows beats multiplying all
-        rough = snapshot.matrix[chosen] @ vector
-    else:
-        rough = (snapshot.matrix @ vector)[chosen]
-    places = chosen[best(rough, k, rounding_slack(len(vector)))]
-    exact = cosines(snapshot.matrix[places], vector)
-    kept = best(exact, k)
-    return places[kept], exact[kept]
