@@ -1,0 +1,120 @@
+r"""What code and tables look like, whatever the language around them.
+
+Patterns are our own. Each reads a bounded stretch from where it starts or cannot start
+anew within what it has read, so that all of them take linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from langchain_ragstore.config import QUERY_HINT, QUERY_SURE
+
+_WIDE: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
+"""Full-width forms and what they stand for; NFKC would fold more, and slower."""
+
+_IGNORED: Final = re.compile(
+    r"""https?://[^\s]{1,2000}|www\.[^\s]{1,2000}
+    |\b[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}
+    |(?<![\w.])(?:e\.g|i\.e|a\.m|p\.m|a\.k\.a|ph\.d|etc)\b\.?
+    |\b[\w-]{1,64}\.(?:com|org|net|edu|gov|info|co|jp|cn|kr|uk|de|fr|eu|tv|me|pdf|docx?|pptx?|jpe?g|png|gif|mp[34]|zip|txt)\b
+    |\b[sh]?e/(?:s?he|they|them|him|her)\b
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+"""Addresses, abbreviations and files of other kinds, which have points, too."""
+
+_BRANDS: Final = (
+    "YouTube|McDonald|LinkedIn|PayPal|WhatsApp|TikTok|PowerPoint|OneDrive|WordPress|LibreOffice|OpenOffice"
+    "|FaceTime|PlayStation|MasterCard|FedEx|AirPods|AirBnB|WeChat|SharePoint|OneNote|ChatGPT|MacBook|AliExpress"
+    "|GitHub|GitLab|BuzzFeed|SoundCloud|DoorDash|HelloFresh|MacDonald|DeLorean|LeBron|SpaceX|QuickBooks|KakaoTalk"
+)
+
+_CODE_SURE: Final = re.compile(
+    rf"""```|`[^`\n]{{1,200}}`
+    |\bTraceback\ \(most|\bFile\ "[^"\n]{{1,300}}",\ line\ \d|^\s{{1,8}}at\ [\w.$<>]{{1,200}}\(
+    |\b[A-Za-z_]\w{{0,80}}\((?!e?s\)|[A-Z]{{2,}}\))[\w.\s,'"=\[\]:*&+<>/-]{{0,200}}\)
+    |\b[A-Za-z]\w{{0,80}}\[(?:'[^'\n]{{1,80}}'|"[^"\n]{{1,80}}"|\w{{1,40}})\]
+    |\b_{{0,2}}[a-z][a-z0-9]{{0,40}}(?:_[a-z0-9]{{1,40}}){{1,10}}_{{0,2}}\b|\b__[a-z]{{1,40}}__
+    |\b[A-Z][A-Z0-9]{{1,40}}(?:_[A-Z0-9]{{1,40}}){{1,10}}\b
+    |\b[a-z]{{2,40}}[0-9]?(?:[A-Z][a-z0-9]{{1,40}}){{1,8}}\b
+    |\b(?!(?:{_BRANDS}))[A-Z][a-z]{{1,30}}(?:[A-Z][a-z0-9]{{1,30}}){{2,8}}\b
+    |\b[A-Z][A-Za-z]{{1,40}}(?:Error|Exception|Warning)\b|\bnpm\ ERR
+    |\b[a-z_]\w{{0,40}}(?:\.[a-z_]\w{{0,40}}){{1,10}}\b(?!\.[A-Z])
+    |(?<![\w.])\.(?:bash|zsh|git|npm|vim|docker|env|eslint|prettier|babel|ssh)[a-z_]{{0,20}}\b
+    |\b[\w-]{{1,80}}\.(?:py|jsx?|tsx?|java|cpp|hpp|cc|rs|go|rb|php|sh|sql|ya?ml|toml|ini|conf|cfg|ipynb|jsonl?|vue|kt|dll|jar|cs|log|lock)\b
+    |(?<![\w/.])(?:~|\.{{1,2}})?/(?:[A-Za-z_.][\w.-]{{0,60}}/){{1,20}}[\w.-]{{0,60}}|\b[A-Za-z]:\\\w
+    |(?<![\w/])(?:[a-z][\w.-]{{0,40}}/){{2,10}}[\w-]{{1,40}}\.[a-z]{{1,5}}\b
+    |[=!]==?(?!=)|=>|::|&&|\|\||\+=|-=|:=(?!\))|</?[a-z]{{1,12}}>|\b[A-Z]\w{{1,30}}<[A-Z]\w{{0,30}}>|\w\*\ \w{{1,30}};
+    |(?<=\s)--[a-z][\w-]{{1,30}}|\$\{{?[A-Za-z_]\w{{0,40}}|^\#(?:include|define|!/)|\b0x[0-9a-fA-F]{{2,16}}\b
+    |[\w)\]}}];\s{{0,4}}$|[;{{]\s{{0,8}}\n|\{{\s{{0,8}}["']?\w{{1,40}}["']?\s?:|\\[dwsb][+*{{]
+    |\b(?:public|private|static|void|int|char|double|const|let|var|def|func|fn)\ [A-Za-z_]\w{{0,40}}\s?(?:\(|=|;|:)
+    |\bSELECT\b[^;\n]{{1,300}}\bFROM\b|\bINSERT\ INTO\b|\bDELETE\ FROM\b|\bUPDATE\ \w{{1,60}}\ SET\b
+    |\b(?:CREATE|ALTER|DROP)\ (?:TABLE|INDEX|VIEW)\b|\bGROUP\ BY\b|\bORDER\ BY\b|\b(?:INNER|LEFT|OUTER)\ JOIN\b
+    |(?<!\w)=[A-Z]{{2,12}}\(
+    """,
+    re.VERBOSE | re.ASCII | re.MULTILINE,
+)
+
+_SQL: Final = re.compile(
+    r"\bselect (?:\*|[\w.]{1,60}(?:, ?[\w.]{1,60}){0,20}) from \w{1,60}(?: (?:where|join|group by|order by|limit)|;|$)"
+    r"|\binsert into \w{1,60} ?(?:values|\()|\bdelete from \w{1,60} where\b|\bupdate \w{1,60} set \w{1,60} ?="
+    r"|\b(?:create|alter|drop) (?:table|index|view)\b"
+)
+"""SQL in any case; in capitals less is enough."""
+
+_CODE_HINT: Final = re.compile(
+    rf"""\b(?!(?:{_BRANDS}))[A-Z][a-z]{{2,30}}[A-Z][a-z0-9]{{1,30}}\b|[<>]=|->|<<|>>
+    |(?<=\s)-[a-zA-Z]\b(?=\s|$)|(?<!\w)@[a-z]\w{{1,30}}|\b[a-z]\w{{0,30}}\ =\ \S
+    |\b[A-Z]{{1,4}}\d{{4}}\b|\{{[^{{}}\n]{{0,200}}\}}|\ \*\ FROM\b""",
+    re.VERBOSE | re.ASCII,
+)
+
+_TABLE_SURE: Final = re.compile(
+    r"\b[a-z]{1,3}[1-9]\d{0,5}:[a-z]{1,3}[1-9]\d{0,5}\b|#(?:ref!|n/a|value!|div/0!|name\?|num!)"
+    r"|(?<!\w)=[a-z]{2,12}\(|\.(?:csv|tsv|xlsx?|xlsm|ods|parquet)\b|\bcolumns? [a-z]\b|\brows? \d"
+    r"|第\s?[0-9一二三四五六七八九十百千几]{1,6}\s?[行列]|[0-9一二三四五六七八九十]\s?[行列]目"
+    r"|(?<![代发表手])表\s?[0-9一二三四五六七八九十]{1,3}(?![0-9一-龥]{0,1}[月日年])|[0-9]\s?[번]째\s?[행열]"
+    r"|\b(?:alter|create|drop) table\b|大于\s?[0-9]{1,9}\s?的行|\btable \d{1,3}\b|^\|.{1,200}\|\s{0,4}$"
+    r"|\bdf\w{0,9}(?:\.[a-z]|\[)",
+    re.MULTILINE,
+)
+
+_TABLE_HINT: Final = re.compile(r"\b[a-z]{1,2}[1-9]\d{0,3}\b", re.ASCII)
+"""The name of a cell."""
+
+
+def shown(text: str) -> str:
+    """A text with the width of its letters folded, and an underscore for each address."""
+    if not text.isascii():
+        text = text.translate(_WIDE)
+    return _IGNORED.sub("_", text)
+
+
+def code_shape(text: str, normalized: str) -> float:
+    """How much the shape of a text speaks for code.
+
+    Args:
+        text: What `shown` makes of it: capitals are part of a shape.
+        normalized: The same in small letters.
+
+    Example:
+        >>> code_shape("call foo.bar()", "call foo.bar()"), code_shape("go home", "go home")
+        (1.0, 0.0)
+    """
+    if _CODE_SURE.search(text) or _SQL.search(normalized):
+        return QUERY_SURE
+    return QUERY_HINT if _CODE_HINT.search(text) else 0.0
+
+
+def table_shape(normalized: str) -> float:
+    """How much the shape of a text speaks for a table.
+
+    Example:
+        >>> table_shape("sum of a1:b7"), table_shape("what is in a1"), table_shape("a dog")
+        (1.0, 0.5, 0.0)
+    """
+    if _TABLE_SURE.search(normalized):
+        return QUERY_SURE
+    return QUERY_HINT if _TABLE_HINT.search(normalized) else 0.0
