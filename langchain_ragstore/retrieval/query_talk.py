@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 _ALONE: Final = """
-hi, hello, hey, thanks, thank you, thx, ok, okay, yes, no, yeah, yep, nope, sure, great, cool, nice, perfect, awesome, hmm, um, wow, oh, well, wait, sorry,
+怎么办, 咋办, 怎么说, どうしよう, なんで, hi, hello, hey, thanks, thank you, thx, ok, okay, yes, no, yeah, yep, nope, sure, great, cool, nice, perfect, awesome, hmm, um, wow, oh, well, wait, sorry,
 please, lol, haha, bye, goodbye, good night, why, how, how come, really, and, but, so, then, what else, go on, continue, got it, i see, never mind, nevermind,
 more, again, exactly, right, not really, of course, what's up, actually, alright, yes please, no thanks, who are you, anything else, good morning,
 行, 好, 好的, 在, 对, 是, 哦, 嗯, はい, うん, いや, え, そう, 続き, 本当, 他には, 네, 응, 예, 아니, 왜, 정말, 진짜, 헐, 계속, 그만, 안녕, 와
@@ -22,10 +22,11 @@ more, again, exactly, right, not really, of course, what's up, actually, alright
 
 _FIRST: Final = """
 and , so , but , then , also , ok , okay , hey , hi , wait , yeah , yes , sorry , lol , wow , hmm , um , oh , well , thanks , thank you , great job, nice job,
-那, 然后, 还有别的, 还有其他, 还有什么, 还有吗, 所以, 但是, 可是, 不过, 而且, 另外, 它, 他, 她, 这个, 那个, 这样, 这是, 这些, 这段, 这里, 这怎么, 这能, 这有, 这会, 上面, 前面, 上一个, 下一个, 能, 可以再, 可以给, 可以帮,
+my , our , still , no , nope , not what , really , wow ,
+那, 还是, 换成, 再来, 就, 然后, 还有别的, 还有其他, 还有什么, 还有吗, 所以, 但是, 可是, 不过, 而且, 另外, 它, 他, 她, 这个, 那个, 这样, 这是, 这些, 这段, 这里, 这怎么, 这能, 这有, 这会, 上面, 前面, 上一个, 下一个, 能, 可以再, 可以给, 可以帮,
 可以说, 可以吗, 可不可以, 再, 有没有人, 有没有别的, 有没有其他, 具体, 继续, 换个, 换一, 第二个, 第一个, 请,
-それ, これ, あれ, その, この, あの, そっち, こっち, あっち, じゃ, では, もう一度, もう一回, もう少し, もっと, 他に, ほかに, なんで, 何で, どうして, でも, で, 例を, 前に, 先の,
-그게, 그거, 그건, 그걸, 그것, 이거, 이게, 이건, 이걸, 이것, 저거, 저게, 저건, 그 , 이 , 저 , 그럼, 그러면, 그래서, 그런데, 근데, 그리고, 그렇다면, 왜 , 다른 건, 다른 거, 다시 , 또 , 좀 , 더 쉽게, 더 자세히
+まだ, また, 前回, 今度は, それ, これ, あれ, その, この, あの, そっち, こっち, あっち, じゃ, では, もう一度, もう一回, もう少し, もっと, 他に, ほかに, なんで, 何で, どうして, でも, で, 例を, 前に, 先の,
+아직, 아직도, 지난번, 이번엔, 그게, 그거, 그건, 그걸, 그것, 이거, 이게, 이건, 이걸, 이것, 저거, 저게, 저건, 그 , 이 , 저 , 그럼, 그러면, 그래서, 그런데, 근데, 그리고, 그렇다면, 왜 , 다른 건, 다른 거, 다시 , 또 , 좀 , 더 쉽게, 더 자세히
 """
 """At the beginning of a query: what goes on from a turn before, or points to it."""
 
@@ -51,9 +52,9 @@ thank you card, thank you note, thank you letter, i ching, well water, well pump
 """Names and words that begin alike."""
 
 _CLOSING: Final = """
- then, though, please, right, thanks, lol, too much for me, or not, for me, do next,
-吧, 呢, 呀, 嘛, 啦, 哦, 喔, 呗, 哇, 咯, 哟, 啊, 好不好, 对不对, 是不是, 行不行, 行吗, 好吗, 对吗, 是吗, 可以吗, 谢谢, 你, 您, 咋办, 咋整, 啥意思, 这个怎么样, 那个怎么样, 真的假的, 帮帮我, 在线等,
-ですね, ますね, だね, よね, いね, たね, るね, なね, だよ, るよ, いよ, たよ, すよ, うよ, のよ, かな, かなあ, かしら, だろう, だろうか, でしょう, でしょうか, でしょ, じゃん, っけ, なの, るの, いの, たの, うの, だわ, るわ, んだ, んです, んだけど, んですけど, んですが, けど, けれど, って, ください, 下さい, くれる, くれない, くれますか, くれませんか,
+ again, then, though, please, thanks, lol, too much for me, or not, for me, do next,
+不对, 不行, 没用, 没懂, 看懂, 没看懂, 一遍, 一下, 打不开, 谢啦, 吧, 呢, 呀, 嘛, 啦, 哦, 喔, 呗, 哇, 咯, 哟, 啊, 好不好, 对不对, 是不是, 行不行, 行吗, 好吗, 对吗, 是吗, 可以吗, 谢谢, 你, 您, 咋办, 咋整, 啥意思, 这个怎么样, 那个怎么样, 真的假的, 帮帮我, 在线等,
+ですね, ますね, だね, よね, いね, たね, るね, なね, だよ, るよ, いよ, たよ, すよ, うよ, のよ, かな, かなあ, かしら, だろう, だろうか, でしょう, でしょうか, でしょ, じゃん, っけ, なの, るの, いの, たの, うの, だわ, るわ, んだ, んです, んだけど, んですけど, んですが, けど, けれど, わかりません, 分かりません, はどう, はいかが, してね, してよ, だっけ, ください, 下さい, くれる, くれない, くれますか, くれませんか,
 もらえる, もらえない, もらえますか, もらえませんか, いただけますか, いただけませんか, ほしい, 欲しい, お願い, お願いします, 教えて, 聞かせて, 見せて, 続けて, 手伝って, 説明して, 直して, まとめて, やって, 書いて, みて, ちょうだい, なさい, しよう, ましょう, ましょうか, ようか, たいです, と思う, 思います, てる, ちゃった, わからない, 分からない, わからないな, 困ってます, 困っています,
 ございます, ございました, ごめん, すみません, まじで, いいな, ないな, だな, るな, のやつ, やつのこと, そうなの, どうなった, にできる,
 요, 을까, 할까, 될까, 일까, 줄까, 볼까, 없을까, 죠, 잖아, 거든, 줘, 줄래, 할래, 달라, 하자, 보자, 했어, 됐어, 있어, 없어, 었어, 았어, 였어, 겠어, 썼어, 갔어, 왔어, 봤어, 몰라, 같아, 싶어, 어때, 뭐야, 거야, 말이야, 뜻이야, 누구야, 건데, 는데, 은데, 생각해, 줄게, 할게, 하네, 없네, 있네, 좋네, 겠네, 구나, 그렇군, 거니, 거냐,
@@ -90,6 +91,12 @@ _POINTING: Final = re.compile(
     rf"\b(?:{_BEFORE.replace(' ', '|')}) (?:{_PRONOUNS.replace(' ', '|')})\b"
 )
 """A pronoun where an English noun would stand."""
+
+_SPEAKER: Final = re.compile(
+    r"(?<!do )(?<!can )(?<!did )(?<!does )(?<!should )(?<!must )(?<!could )(?<!would )(?<!will )(?<!may )"
+    r"(?<!war )(?<!part )\bi (?!of\b|and\b|or\b|<|=|\+)[a-z']{2}"
+)
+"""The speaker in a statement; in `how do i` it is anybody."""
 
 _POINTING_WITHIN: Final = 40
 """Characters within which there is hardly a noun that the pronoun could stand for."""
@@ -198,6 +205,7 @@ def talk(normalized: str) -> bool:
     return (
         _EXCITED.search(text) is not None
         or _POINTING.search(text, 0, _POINTING_WITHIN) is not None
+        or _SPEAKER.search(text) is not None
         or any(_is_said(clause, manner, first=at == 0) for at, clause in enumerate(clauses))
     )
 

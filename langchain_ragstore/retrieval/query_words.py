@@ -14,6 +14,28 @@ from __future__ import annotations
 from typing import Final
 
 CODE_SURE: Final = """
+closure, monad, functor, virtualenv, venv, concatenate, polymorphism, encapsulation, inheritance hierarchy, deep copy, shallow copy, floating point, code snippet,
+state management, single page app, connection refused, econnrefused, enoent, eacces, etimedout, http status, exit code, return code, log4j, middleware, interceptor, out of memory,
+oom, package manager, garbage collection, bitwise, xor, modulo operator, operator overloading, template metaprogramming, bfs, dfs, hash function, base64, utf-8, unicode, ascii, daemon,
+load balancer, reverse proxy, docker image, docker container, ci/cd, ci pipeline, jenkins, github action, integration test, end-to-end test, test coverage, test case, type checking, type inference,
+static typing, strongly typed, nullable, ternary operator, switch statement, if statement, else if, foreach, for each loop, do while, mapreduce, event loop, event listener, event handler,
+dom element, css selector, flexbox, iframe, csrf, xss, sql injection, sql query, kafka, rabbitmq, elasticsearch, hadoop, apache spark, airflow, aws lambda, s3 bucket, ec2, heroku, vercel, firebase,
+prisma, svelte, jquery, tailwind, vite, deno, pyproject, jupyter, opencv, cuda, xcode, swiftui, flutter, android studio, arduino, firmware, fortran, cobol, matlab, elixir, erlang, clojure, ocaml,
+prolog, solidity, smart contract, visual basic, in basic, in c, in go, in rust, in python, in java, in swift, in ruby, in perl, in scala, in lua, javascript promise, promise rejection, unhandled exception, unhandled promise, stack frame,
+call stack, tail call, memory allocation, heap memory, race detector, semaphore, spinlock, thread pool, connection pool, pointer arithmetic, dangling pointer, use after free, buffer overflow, off by one error,
+null check, type cast, integer overflow, binary operator, lexer, parser generator, syntax tree, ast, abi, dll, shared library, static library, header file, include path, linker, linker error, build error, build script,
+lock file, semantic versioning, git stash, git bisect, git diff, git log, cherry-pick, cherry pick, detached head, submodule, monorepo, code formatter, type annotation, docstring, f-string, format string, string formatting, substring, string builder,
+character encoding, big endian, little endian, regular expressions, lookahead, capture group, graph traversal, topological sort, trie, priority queue, hash set, linked lists, array index, two dimensional array, sorting algorithm, microservice, feature flag, service worker,
+run time problem, runtime, run time error, software bug, pypi, import cycle, circular import, constructor argument, default argument, keyword argument, higher order function, side effect free, pure function, tcp socket, socket programming, http header, user agent string, query parameter, query string, rate limiting, pagination api,
+深拷贝, 浅拷贝, 拦截器, 中间件, 日志级别, 浮点数, 状态码, 错误码, 端口号, 端口被占用, 测试用例, 跳过测试, 虚拟环境, 单页应用, 状态管理, 事件循环, 位运算, 三元运算, 运算符, 事务隔离, 慢查询, 消息队列, 缓存穿透, 缓存击穿, 缓存雪崩, 分布式锁, 分布式事务,
+幂等, 负载均衡, 反向代理, 持续集成, 静态方法, 实例方法, 实例化, 泛型, 注解, 反射机制, 套接字, 二进制, 十六进制, 进制转换, 元组, 排序算法, 一小段程序, 小程序开发, 控制台, 内核, 线程, 多进程, 并发编程, 高并发, 垃圾回收, 智能指针, 模板元, 宏定义, 头文件, 动态链接库, 链接错误, 打断点, 堆溢出, 野指针,
+响应式布局, 路由配置, 防抖, 节流函数, 虚拟列表, 服务端渲染, 热更新, 打包构建, 依赖注入, 控制反转, 切面编程, 注册中心, 网关配置, 限流, 熔断, 请求头, 跨站脚本, sql注入, 参数校验, 单例模式, 工厂模式, 观察者模式, 字符编码, 编码格式, 类加载, 字节流, 输入流, 空值判断, 条件语句, 循环结构, 嵌套循环, 异步任务, 定时任务, 版本控制, 子模块, 静态检查, 源文件, 开发环境, 解释器, 编译型, 汇编, 语法糖,
+浅いコピー, 深いコピー, シャローコピー, ディープコピー, 状態管理, シングルページ, ステータスコード, エラーコード, 仮想環境, 不具合の番号, 実行時, 浮動小数点, 静的メソッド, インスタンス, 型推論, ジェネリクス, ミドルウェア, トランザクション分離, ソケット通信, 2進数, 16進数, 進数変換, タプル, キャスト演算, ビルド, デーモン, カーネル, コンソール, 開発環境, アプリ開発, web開発,
+テストコード, テストケース, テストをスキップ, 型エラー, 静的型付け, 条件分岐, 三項演算子, 演算子, イベントループ, エラーが出, エラーになる, エラーを吐, 同じエラー, エラーメッセージ, ガベージコレクション, 参照渡し, 値渡し, グローバル変数, ローカル変数, 代入, インクリメント, ネストした, カプセル化, ポリモーフィズム, デザインパターン, 継続的インテグレーション, バージョン管理, リバースプロキシ, ロードバランサ, クロスサイト, sqlインジェクション,
+文字コード変換, オーバーフロー, ヒープ, アセンブリ, アセンブラ, インタプリタ, ビット演算, 逆アセンブル, レンダリング, レスポンシブ, ホットリロード, プラグイン開発, イベントハンドラ, セマフォ, スレッドプール, コードを書, このプログラム, ソースファイル, ヘッダファイル, リンクエラー, ヌルチェック, パッケージ管理, デバッグモード,
+얕은 복사, 깊은 복사, 상태 관리, 싱글 페이지, 상태 코드, 오류 코드, 에러 코드, 가상환경, 가상 환경, 부동소수점, 정적 메서드, 인스턴스, 제네릭, 미들웨어, 트랜잭션, 소켓, 이진수, 16진수, 진수 변환, 딕셔너리, 튜플, 빌드, 데몬, 커널, 콘솔, 앱 개발, 웹 개발, 테스트 코드, 테스트 케이스, 타입 에러, 정적 타입, 조건 분기,
+삼항 연산자, 연산자, 이벤트 루프, 에러가 나, 에러 나, 같은 에러, 에러 메시지, 오류 메시지, 가비지 컬렉션, 전역 변수, 지역 변수, 참조 전달, 캡슐화, 다형성, 디자인 패턴, 지속적 통합, 버전 관리, 리버스 프록시, 로드 밸런서, sql 인젝션, 오버플로우, 오버플로, 힙 메모리, 어셈블리, 인터프리터, 비트 연산, 렌더링, 반응형, 이벤트 핸들러, 세마포어, 스레드 풀, 스레드, 멀티스레딩,
+이 프로그램, 소스 파일, 헤더 파일, 링크 오류, 널 체크, 패키지 관리, 디버그, 싱글톤 패턴, 의존성 주입, 마이크로서비스, 메시지 큐, 캐시 무효화, 포트가, 포트 번호, 포트 충돌, 배치 작업, 해시 함수, 우선순위 큐, 그래프 탐색, 정렬 알고리즘, 하위 문자열, 템플릿 문자열, 이터러블, 부울, 불리언, 정수형, 실수형, 형식 지정자,
 c++, c#, f#, .net, javascript, typescript, golang, kotlin, haskell, node.js, nodejs, php, html, css, sql, nosql,
 mysql, postgres, postgresql, sqlite, mongodb, redis, graphql, orm, jdbc, odbc, regex, regexp, regular expression,
 git, github, gitlab, git commit, git push, pull request, merge conflict, npm, yarn install, pip, pip install, conda,
@@ -65,16 +87,18 @@ api 키, 파싱, 직렬화, 멀티스레드, 데드락, 교착 상태, 컴프리
 """
 
 CODE_NAMES: Final = """
+mvn, ssh, rebase, axios, token, panic, http, https, port, dart, julia, unity, poetry, thread pool, sort, filter, null, undefined, server, http,
 python, java, rust, ruby, swift, go, scala, perl, lua, react, vue, angular, spring, express, shell, linux, pod,
-class, string, list, map, array, thread, function, requests, post, get, main, self, static, import, return,
+class, string, map, array, thread, function, requests, post, get, main, self, static, import, return,
 merge, commit, branch, push, pull, clone, build, bug, error, exception, try, catch, lambda, macro, script, code
 """
 """Hints that decide alone among Chinese, Japanese or Korean: there they are names."""
 
 CODE_HINTS: Final = """
+port, promise, unhandled, connection, host, snippet, statement, indentation, crashes, crashed, capture, concurrency, runtime, refused, migration, cookie, session, compilation, coverage, build, test suite, byte, binary, base, octal, hexadecimal, software, app, assembly, gpu, encryption, charset, encoding, notebook, plugin, dependency, operator, 端口, 打包, 网关, 封装, 协议, 编码, 字典, 终端, 驱动, 插件, 引擎, 字节, 内存, 拷贝, 并发, 网页, 项目, ポート, 辞書, メモリ, コピー, プロトコル, プラグイン, トランザクション, 不具合, コネクション, ソケット, 포트, 메모리, 복사, 잠금, 프로토콜, 플러그인, 개발, 키로, 앱,
 null, none, nan, int, undefined,
 function, method, argument, parameter, variable, pointer, object, instance, attribute, module, package, library,
-interface, generator, syntax, algorithm, recursive, loop, iterate, array, string, integer, float, list, dict, dictionary,
+interface, generator, syntax, algorithm, recursive, loop, iterate, array, string, integer, float, dict, dictionary,
 tuple, stack, queue, heap, thread, process, cache, server, client, request, response, proxy, database, query,
 index, schema, token, container, image, cluster, deploy, deployment, repository, repo, branch, commit, merge, rebase,
 clone, script, macro, shell, terminal, command, flag, config, configuration, class, inheritance, constructor, exception, error,
@@ -90,6 +114,7 @@ authentication, permission denied, version, dependency, log, timeout, thread poo
 """
 
 CODE_ACTIONS: Final = """
+list, unhandled, skips, capture, refused, compiled, executed, 占用, 配置, 丢失, 捕获, 跳过, 报错了, 使用中, スキップ, 有効化, 捕捉, 更新されない, 失敗, 確かめる, 건너뛰기, 거부됨, 활성화, 캡처하는, 해제, 사용 중, 공유,
 implement, convert, define, defined, declare, parse, install, deploy, return, returning, invoke, override, overload, import,
 iterate, sort, append, reverse, raise, throw, exits, overflow, initialize, cast, catch, example, runs, run, rewrite, fails, failing,
 定义, 声明, 调用, 实现, 返回, 安装, 排查, 报, 重写, 反转, 抛出, 解析, 初始化, 继承, 传值, 捕获, 改成, 运行, 启动, 注释,
@@ -98,7 +123,12 @@ iterate, sort, append, reverse, raise, throw, exits, overflow, initialize, cast,
 """
 
 TABLE_SURE: Final = """
-spreadsheet, worksheet, workbook, csv, tsv, xlsx, xls, ods, pivot, pivot table, vlookup, xlookup, hlookup, sumif, countif,
+cell with, of cells, in each cell, adjacent cell, visible cell, empty cell, blank cell, selected cell, cell value, cell reference, cell formatting, histogram, scatter plot, box plot, crosstabulation, cross-tabulation, cross-tabulate, contingency table, staff list sheet,
+row of the table, column of the table, row and column, rows and columns, excel workbook, in google sheets, field of the, left join, inner join, outer join, outlier, quartile, percentile, regression table, correlation matrix, time sheet, balance per, median, census data, survey result, summary table, list sheet, tabulate,
+把表, 给表, 锁表, 建表, 删表, 分表, 查表, 表名, 表结构, 加一列, 加一行, 插入一行, 插入一列, 添加一列, 添加一行, 删除一列, 删除一行, 多一列, 中的列, 中的行, 一列数据, 一行数据, 某一列, 某列, 某几列, 几列, 拆成两列, 分成两列, 左连接, 内连接, 相关系数, 直方图, 柱状图, 折线图, 饼图, 频数, 环比, 同比, 增速表, 小计, 总计, 汇总表, 名单里, 清单的最后, 列表头, 列筛选, 各列, 各行, 首列, 末行, 末列, 上一行, 下一行, 左列, 右列, 两列, 三列,
+データ, ピボットグラフ, 散布図, ヒストグラム, 棒グラフ, 折れ線グラフ, 円グラフ, 内部結合, 左結合, 小計, 総計, 前年比, 行を, 行の追加, 列の追加, 列を追加, 列も追加, 右側に列, 左側に列, 空白セル, 隣のセル, 推移表, 比較表, 相関係数, 四分位, シート間, 別シート, 他のシート, 同じ列, 同じ行, 二列, 三列, 隣の列, 上の行, 下の行, 表全体, 相関行列, テーブル結合, テーブル定義, テーブルにインデックス,
+데이터, 피벗 차트, 산점도, 히스토그램, 막대 그래프, 원 그래프, 꺾은선 그래프, 내부 조인, 왼쪽 조인, 소계, 총계, 전년 대비, 다른 시트, 빈 셀, 옆 셀, 셀 안, 셀 값, 셀 값이, 추이 표, 비교표, 비교 표, 상관계수, 사분위, 같은 열, 같은 행, 두 열, 세 열, 옆 열, 윗 행, 아래 행, 열도, 행도, 매출표, 제목 행, 인구 통계, 이름 열, 열 추가, 행 추가, 열 합치기, 시트 간, 테이블 조인, 테이블에,
+spreadsheet, spreadsheet function, worksheet, workbook, csv, tsv, xlsx, xls, ods, pivot, pivot table, vlookup, xlookup, hlookup, sumif, countif,
 google sheet, excel sheet, excel file, excel formula, excel table, microsoft excel, in excel, dataframe, data frame,
 dataset, data set, data table, database table, lookup table, price table, statistics table, statistics, statistical,
 primary key, foreign key, conditional formatting, transpose, standard deviation, column name, column header, column width,
@@ -124,6 +154,7 @@ TABLE_NAMES: Final = "excel, table, sheet, column, row, cell, data, vlookup"
 """Hints that decide alone among Chinese, Japanese or Korean."""
 
 TABLE_HINTS: Final = """
+field, rate, percent, gdp, mortality, birth rate, growth rate, inflation, score, salary, headcount, employee count, rates, turnover, gross domestic product, order value, 工资, 销量, 成绩, 分数, 平均分, 出生率, 死亡率, 失业率, 增长率, 增速, 人均, 库存, 明细, 指数, 收入, 产量, 人口, 平均点, 得点, 点数, 出生率, 成長率, 失業率, 指数, 所得, 給与, 人口, 在庫, 名簿, 平均, 평균, 점수, 성장률, 출생률, 실업률, 지수, 소득, 급여, 인구, 재고, 명단, 물가,
 table, column, row, sheet, cell, excel, data, record, respondent, figure, chart, value, sales, revenue, income, expense, population, unemployment, range, header,
 census, survey data, delimiter, semicolon,
 表, 列, 行, 图表, 数值, 记录, 清单, 名单, 表单, 第几, 占比, 百分比, 比例, 人数, 数量, 销售额,
@@ -132,6 +163,11 @@ census, survey data, delimiter, semicolon,
 """
 
 TABLE_ACTIONS: Final = """
+largest, smallest, biggest, most, copy, select, border, align, wrap, adjust, resize, find, by city, by gender, by category, by product, by department, by customer, by quarter, by week, by day, by district, by county, by age group, by sex, per district, per city, per capita, per week, per day, per quarter,
+per category, per product, per customer, per person, per department, per employee, by province, by sector, by industry, by team, over time, breakdown, distribution of, in the list, align, next to, bottom, left, right,
+对比, 每个部门, 各部门, 按部门, 各班, 各年级, 各市, 各区, 各国, 每个月, 每月, 历年, 按年, 按性别, 按年龄, 按类别, 分布, 趋势, 最多, 最少, 人均, 哪个省, 转成图, 居民, 备注, 近十年, 口径,
+ごと, 別の平均, クラス別, 部署別, 男女別, 年代別, 国別, 県別, 地区別, 商品別, 最も高い, 最も多い, 一番高い, 一番多い, 推移, 分布, 内訳, 一部, 太い線, 外側, 右側, 左側, 未満の, 以上の, 一人当たり, 過去, 県, 罫線, 出したい,
+반별, 부서별, 학년별, 성별, 국가별, 나라별, 제품별, 도별, 구별, 분기별, 추이, 분포, 합치기, 조회, 찾기, 비교, 1인당, 최근, 가장 많은, 가장 적은, 참조하기, 미만, 이상, 맞춤, 테두리, 아래, 오른쪽, 왼쪽,
 sum, total, average, mean, median, maximum, minimum, highest, lowest, percentage, number of, count, sort, filter, merge,
 split, join, delete, remove, hide, freeze, insert, format, formula, add up, export, duplicate, third, second, last,
 by month, by region, by state, by country, by year, by age, by date, by name, per month, per country, per year, per region,
@@ -145,6 +181,7 @@ per state, per capita, monthly, quarterly, annual report, price, amount, where, 
 """
 
 FALSE_FRIENDS: Final = """
+表里如一, データ通信, データ復旧, データ移行, データ量, データ容量, データ 通信, 데이터 복구, 데이터 센터, 데이터 통신, 데이터 쉐어링, 関数電卓, function key, bank statement, witness statement, birth control, mission statement, personal statement, sea port, port wine, port of, host family, host city, promise ring, exchange rate, heart rate, credit score, music score, field trip, field hockey, soccer field, app store, sales tax, income tax, incomes tax,
 table tennis, coffee table, dining table, side table, pool table, round table, table manner, table salt, table lamp,
 bedside table, operating table, table reservation, periodic table, water table, turn the table, bed sheet, sheet music, cotton sheet,
 ice sheet, sheet metal, sheet mask, baking sheet, cookie sheet, dryer sheet, thread count, spinal column, vertebral column, roman column, advice column,
