@@ -18,7 +18,7 @@ _IGNORED: Final = re.compile(
     r"""https?://[^\s]{1,2000}|www\.[^\s]{1,2000}
     |\b[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}
     |(?<![\w.])(?:e\.g|i\.e|a\.m|p\.m|a\.k\.a|ph\.d|etc)\b\.?
-    |\b[\w-]{1,64}\.(?:com|org|net|edu|gov|info|co|jp|cn|kr|uk|de|fr|eu|tv|me|pdf|docx?|pptx?|jpe?g|png|gif|mp[34]|zip|txt)\b
+    |\b[\w-]{1,64}\.(?:com|org|net|edu|gov|co|jp|cn|kr|uk|de|fr|eu|tv|pdf|docx?|pptx?|jpe?g|png|gif|mp[34]|zip|txt)\b
     |\b[sh]?e/(?:s?he|they|them|him|her)\b
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
@@ -76,7 +76,8 @@ _TABLE_SURE: Final = re.compile(
     r"\b[a-z]{1,3}[1-9]\d{0,5}:[a-z]{1,3}[1-9]\d{0,5}\b|#(?:ref!|n/a|value!|div/0!|name\?|num!)"
     r"|(?<!\w)=[a-z]{2,12}\(|\.(?:csv|tsv|xlsx?|xlsm|ods|parquet)\b|\bcolumns? [a-z]\b|\brows? \d"
     r"|第\s?[0-9一二三四五六七八九十百千几]{1,6}\s?[行列]|[0-9一二三四五六七八九十]\s?[行列]目"
-    r"|(?<![代发表手])表\s?[0-9一二三四五六七八九十]{1,3}(?![0-9一-龥]{0,1}[月日年])|[0-9]\s?[번]째\s?[행열]"
+    r"|(?<![代发表手])表\s?[0-9一二三四五六七八九十]{1,3}(?![0-9一-龥]{0,1}[月日年])|번째\s?[행열]|(?:^|\s)표\s?\d"
+    r"|\b(?:how many|number of|count of|average|total|sum of) [a-z ]{1,40} (?:per|by|in each|for each) [a-z]"
     r"|\b(?:alter|create|drop) table\b|大于\s?[0-9]{1,9}\s?的行|\btable \d{1,3}\b|^\|.{1,200}\|\s{0,4}$"
     r"|(?<![一-龥])表(?:[のをにがで]|から|全体)|(?:推移|比較|分布|換算|売上|得点|勤務|予定|在庫|早見|統計|集計|一覧)表"
     r"|(?:增速|对比|分布|换算|统计|明细|库存|销售|收支|考勤|排班|人员|学生|成绩|价格|预算|登记|员工)表"
@@ -84,8 +85,11 @@ _TABLE_SURE: Final = re.compile(
     re.MULTILINE,
 )
 
-_TABLE_HINT: Final = re.compile(r"\b[a-z]{1,2}[1-9]\d{0,3}\b", re.ASCII)
-"""The name of a cell."""
+_TABLE_HINT: Final = re.compile(
+    r"(?a:\b[a-z]{1,2}[1-9]\d{0,3}\b)|各(?![页位种自个类式界])[一-龥]{1,4}|(?:[一-龥]|[ァ-ヶー]{2})ごと"
+    r"|(?<![特個区差分送告識])[一-龥ァ-ヶー]別|[가-힣]별(?:로)?(?:\s|$)"
+)
+"""The name of a cell; figures for each of a group."""
 
 
 def shown(text: str) -> str:

@@ -31,12 +31,12 @@ my , our , still , no , nope , not what , really , wow ,
 """At the beginning of a query: what goes on from a turn before, or points to it."""
 
 _OPENING: Final = """
-thank you , thanks , please , hey , hi there, hello there, good morning, good afternoon, good evening, what about , how about , i , i'm , i've , i'd , i'll , let's , let us , we , you ,
+thank you , thanks , please , hey , hi there, hello there, good morning, good afternoon, good evening, what about , how about , i , i'm , i've , i'd , i'll , let's , let us , we , we're , we've , we'll , you ,
 can you , could you , would you , will you , can we , can i , could i , may i , should i , is there any way , tell me , show me , give me , help me , remind me , teach me , any idea, any thoughts, any tips , any suggestions , anything else , something else ,
 explain that , explain it , explain this , summarize this , summarize it , rewrite it , rewrite that , rewrite this , translate this , translate that , sort it , fix it , fix this , do it , do that , try again , same for , more details , another one , one more ,
 the first one , the second one , the last one , the other one , the next one , quick question , never mind , my dog , my cat , my boss , my wife , my husband , my friend , my son , my daughter , my mom , my dad ,
 你, 您, 我, 咱, 谢谢, 多谢, 感谢你, 感谢您, 辛苦了, 早上好, 早安, 晚上好, 晚安, 下午好, 中午好, 大家好, 在吗, 再见, 拜拜, 对不起, 抱歉, 不好意思, 算了, 没事, 没关系, 真的, 是吗, 不是, 太好了, 太棒了, 明白了, 知道了, 懂了, 哈哈, 嗯, 哦, 嘿, 喂, 哎, 诶, 嗨, 好的, 好吧,
-请问, 请帮, 请把, 请给, 请教, 请再, 请解释, 请说, 请列, 请写, 请用, 请总结, 请翻译, 请推荐, 请告诉, 麻烦, 求助, 求推荐, 能不能, 想问, 问一下, 问下, 帮我, 帮忙, 给我, 告诉我, 教我, 刚才, 刚刚, 那么, 那这, 那如果, 那用, 那第, 为什么呢, 为啥, 咋, 话说, 顺便, 举个例子, 比如呢, 总结一下, 解释一下,
+请问, 请帮, 请把, 请给, 请教, 请再, 请解释, 请说, 请列, 请写, 请用, 请总结, 请翻译, 请推荐, 请告诉, 麻烦, 求助, 求推荐, 求建议, 求指教, 求解, 能不能, 想问, 问一下, 问下, 帮我, 帮忙, 给我, 告诉我, 教我, 刚才, 刚刚, 那么, 那这, 那如果, 那用, 那第, 为什么呢, 为啥, 咋, 话说, 顺便, 举个例子, 比如呢, 总结一下, 解释一下,
 こんにちは, こんばんは, おはよう, はじめまして, もしもし, どうも, ありがとう, すみません, すいません, ごめん, 申し訳, お疲れ, お願い, よろしく, 助かり, いいえ, うーん, えーと, えっと, なるほど, そうですか, そうなん, そうじゃ, そっか, わかりました, 分かりました, 了解, 違う, 違います, 本当です, 本当に, まじ, マジ, すごい, じゃあ, さっき, 先ほど, さきほど, 続けて, どうすれば, どうしたら, どうしよう, ちょっと, ところで, ちなみに, あなた, 君の, 君は, きみ, 僕, 俺, 私は, 私の, 私が, 私も, わたし, うちの, 教えて, ねえ, あのさ, あのね, やっぱり, 昨日の話, 要約して,
 안녕하세요, 안녕하십니까, 반갑, 반가, 감사합니다, 감사해, 고마, 고맙, 미안, 죄송, 실례, 저기, 있잖아, 네 , 응 , 아니요, 아뇨, 아니 , 그래요, 그렇구나, 그렇군, 그렇죠, 저는, 제가, 저도, 나는, 난 , 내가, 나도, 너는, 넌 , 네가, 니가, 당신, 아까, 방금, 혹시, 정말요, 정말이, 진짜요, 와 , 우와, 음, 좋은 아침, 좋아요, 알겠, 알았, 괜찮아,
 왜요, 도와, 부탁, 수고, 잠깐만, 잠시만, 우리 강아지, 우리 고양이, 우리 아이, 우리 애, 우리 집, 어떡, 어제 말, 어제 하, 예를 들어
@@ -85,7 +85,7 @@ _NOT_ANYWHERE: Final = """
 """
 """Names that hold such words."""
 
-_BEFORE: Final = "is does did was do are were will can could would should about explain fix keeps change mean by"
+_BEFORE: Final = "is does did was do are were will can could would should about explain fix keeps change mean by of"
 _PRONOUNS: Final = "it that this they them those these he she"
 _POINTING: Final = re.compile(
     rf"\b(?:{_BEFORE.replace(' ', '|')}) (?:{_PRONOUNS.replace(' ', '|')})\b"

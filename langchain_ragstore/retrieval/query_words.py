@@ -14,6 +14,12 @@ from __future__ import annotations
 from typing import Final
 
 CODE_SURE: Final = """
+div, span tag, html tag, css class, wget, curl, grep, sed, awk, rsync, tmux, emacs, neovim, netstat, iptables, scp, apt-get, apt install, homebrew, brew install, systemctl, journalctl, ansible, vagrant, wsl, celery, gunicorn, uvicorn, tomcat, hibernate, mybatis, jvm, jdk, jar file, war file, classpath,
+memoize, memoization, serialize, deserialize, serialization, tokenizer, macro editor, vba editor, macro recorder, in my macro, basic macro, debugging, compiling, programmatically, subprocess, stdlib module, pyenv, rbenv, nvm, pnpm, eslint rule, prettier, lint, github pages, git clone, git pull, git checkout, git hook, commit hash, commit message,
+typescript type, javascript event, jsx, tsx, redux, vuex, nuxt, nestjs, express.js, socket.io, three.js, d3.js, pandas dataframe, keras, langchain, openai api, llama.cpp, cuda kernel, latex package, latex, markdown parser, regex pattern, bash alias, dotfile, shell alias, cron expression, oauth token, bearer token, ssl certificate error, dns lookup, tcp,
+宏里, 写宏, 录制宏, 编写宏, 水平居中, 分布式, 背包问题, 贪心, 回溯, 代码块, 抽象方法, 接口和抽象类, 类和对象, 服务重启, 源代码管理, 代码里, 系统变量, 环境搭建, 打包部署, 单步调试, 反编译, 编辑器插件, 命令提示符, 服务器部署, 响应式, 路由参数, 路由守卫, 接口测试, 自动化测试, 压测, 抓包, 埋点, 灰度发布, 数据库事务, 数据库死锁, 索引失效, 分库, 主从复制, 读写分离, 连接池, 线程数,
+中央寄せ, 分散ロック, ルーティング, メモ化, シリアライズ, デシリアライズ, 再起動コマンド, 動的計画, ナップサック, 貪欲法, バックトラック, コーディング, 自動テスト, ビルドエラー, 名前解決, 環境構築, コマンドプロンプト, ターミナルで, ログ出力, パーミッション, 権限エラー, 接続プール, 排他ロック, インデント, 構造体, 列挙型, 無名関数, 可変長引数, 型注釈, アノテーション, ラッパー, エンドポイント, ペイロード, フレームワーク, ルーター設定, コミットの, 逆ポーランド,
+레디스, 몽고디비, 플라스크, 메이븐, 그래들, 젠킨스, 카프카, 노드제이에스, 넥스트제이에스, 앵귤러, 분산 락, 라우팅, 메모이제이션, 역직렬화, 배낭 문제, 그리디, 백트래킹, 코딩, 자동 테스트, 빌드 오류, 환경 구축, 명령 프롬프트, 로그 출력, 퍼미션, 커넥션 풀, 들여쓰기, 구조체, 열거형, 익명 함수, 가변 인자, 타입 힌트, 어노테이션, 엔드포인트, 페이로드, 우분투, 리눅스, 깃 클론, 깃 풀, 커밋 해시, 코틀린, 스위프트 코드, 자바 코드, 안드로이드 스튜디오, 파이토치, 텐서플로, 스프링, 하이버네이트, 톰캣,
 closure, monad, functor, virtualenv, venv, concatenate, polymorphism, encapsulation, inheritance hierarchy, deep copy, shallow copy, floating point, code snippet,
 state management, single page app, connection refused, econnrefused, enoent, eacces, etimedout, http status, exit code, return code, log4j, middleware, interceptor, out of memory,
 oom, package manager, garbage collection, bitwise, xor, modulo operator, operator overloading, template metaprogramming, bfs, dfs, hash function, base64, utf-8, unicode, ascii, daemon,
@@ -95,6 +101,7 @@ merge, commit, branch, push, pull, clone, build, bug, error, exception, try, cat
 """Hints that decide alone among Chinese, Japanese or Korean: there they are names."""
 
 CODE_HINTS: Final = """
+padding, pending, celery task, hash, task, pull, docker, service, restart, deploy key, memo, 宏, 居中, 路由, 哈希值, 事务, 锁, 任务, 服务, 再起動, ハッシュ, ロック, タスク, ルート, 재시작, 해시, 락, 태스크, 서비스, 정렬, 출력,
 port, promise, unhandled, connection, host, snippet, statement, indentation, crashes, crashed, capture, concurrency, runtime, refused, migration, cookie, session, compilation, coverage, build, test suite, byte, binary, base, octal, hexadecimal, software, app, assembly, gpu, encryption, charset, encoding, notebook, plugin, dependency, operator, 端口, 打包, 网关, 封装, 协议, 编码, 字典, 终端, 驱动, 插件, 引擎, 字节, 内存, 拷贝, 并发, 网页, 项目, ポート, 辞書, メモリ, コピー, プロトコル, プラグイン, トランザクション, 不具合, コネクション, ソケット, 포트, 메모리, 복사, 잠금, 프로토콜, 플러그인, 개발, 키로, 앱,
 null, none, nan, int, undefined,
 function, method, argument, parameter, variable, pointer, object, instance, attribute, module, package, library,
@@ -114,6 +121,7 @@ authentication, permission denied, version, dependency, log, timeout, thread poo
 """
 
 CODE_ACTIONS: Final = """
+stuck, restart, center, 重启, 不输出, 下载, 取得, 出力されない, 対処, 制約, 가져오기, 던지기, 처리, 다운로드,
 list, unhandled, skips, capture, refused, compiled, executed, 占用, 配置, 丢失, 捕获, 跳过, 报错了, 使用中, スキップ, 有効化, 捕捉, 更新されない, 失敗, 確かめる, 건너뛰기, 거부됨, 활성화, 캡처하는, 해제, 사용 중, 공유,
 implement, convert, define, defined, declare, parse, install, deploy, return, returning, invoke, override, overload, import,
 iterate, sort, append, reverse, raise, throw, exits, overflow, initialize, cast, catch, example, runs, run, rewrite, fails, failing,
@@ -123,6 +131,7 @@ iterate, sort, append, reverse, raise, throw, exits, overflow, initialize, cast,
 """
 
 TABLE_SURE: Final = """
+of these row, these row, those row, these column, those column, wrong row, which cell, this cell, tab separated, tab-separated, comma separated, comma-separated, separated file, to excel, from excel, into excel, over my column, my column, of the column, of my spreadsheet, 透视, 这几行, 这几列, 哪一行, 哪一列, 空白列, 制表符, 逗号分隔, 分隔符, 导出到 excel, 做成表格, 行标题, 列标题, 总行数, 员工人数, 列と結び, 空の列, 空の行, タブ区切り, カンマ区切り, 全部の行, すべての行, 全ての行, 全部の列, 行はどれ, 列はどれ, どの行, どの列, 小計を, シート全体, セルが, セルを, 集計して, 탭으로 구분, 쉼표로 구분, 구분된 파일, 어느 행, 어느 열, 어떤 행, 어떤 열, 틀린 행, 모든 행, 모든 열, 합계 행, 합계 열, 행 번호, 열 번호,
 cell with, of cells, in each cell, adjacent cell, visible cell, empty cell, blank cell, selected cell, cell value, cell reference, cell formatting, histogram, scatter plot, box plot, crosstabulation, cross-tabulation, cross-tabulate, contingency table, staff list sheet,
 row of the table, column of the table, row and column, rows and columns, excel workbook, in google sheets, field of the, left join, inner join, outer join, outlier, quartile, percentile, regression table, correlation matrix, time sheet, balance per, median, census data, survey result, summary table, list sheet, tabulate,
 把表, 给表, 锁表, 建表, 删表, 分表, 查表, 表名, 表结构, 加一列, 加一行, 插入一行, 插入一列, 添加一列, 添加一行, 删除一列, 删除一行, 多一列, 中的列, 中的行, 一列数据, 一行数据, 某一列, 某列, 某几列, 几列, 拆成两列, 分成两列, 左连接, 内连接, 相关系数, 直方图, 柱状图, 折线图, 饼图, 频数, 环比, 同比, 增速表, 小计, 总计, 汇总表, 名单里, 清单的最后, 列表头, 列筛选, 各列, 各行, 首列, 末行, 末列, 上一行, 下一行, 左列, 右列, 两列, 三列,
@@ -154,6 +163,7 @@ TABLE_NAMES: Final = "excel, table, sheet, column, row, cell, data, vlookup"
 """Hints that decide alone among Chinese, Japanese or Korean."""
 
 TABLE_HINTS: Final = """
+employee, expense report, headings, 员工, 开销, 支出, 男女比例, 社員数, 経費, 支出, 男女比, 직원, 지출, 내역, 남녀,
 field, rate, percent, gdp, mortality, birth rate, growth rate, inflation, score, salary, headcount, employee count, rates, turnover, gross domestic product, order value, 工资, 销量, 成绩, 分数, 平均分, 出生率, 死亡率, 失业率, 增长率, 增速, 人均, 库存, 明细, 指数, 收入, 产量, 人口, 平均点, 得点, 点数, 出生率, 成長率, 失業率, 指数, 所得, 給与, 人口, 在庫, 名簿, 平均, 평균, 점수, 성장률, 출생률, 실업률, 지수, 소득, 급여, 인구, 재고, 명단, 물가,
 table, column, row, sheet, cell, excel, data, record, respondent, figure, chart, value, sales, revenue, income, expense, population, unemployment, range, header,
 census, survey data, delimiter, semicolon,
@@ -163,25 +173,26 @@ census, survey data, delimiter, semicolon,
 """
 
 TABLE_ACTIONS: Final = """
+empty, blank, separated, compare, 空白, 最低, 周, 全体, 空の, 調べる, 直す, 수, 빈, 틀린, 보이,
 largest, smallest, biggest, most, copy, select, border, align, wrap, adjust, resize, find, by city, by gender, by category, by product, by department, by customer, by quarter, by week, by day, by district, by county, by age group, by sex, per district, per city, per capita, per week, per day, per quarter,
 per category, per product, per customer, per person, per department, per employee, by province, by sector, by industry, by team, over time, breakdown, distribution of, in the list, align, next to, bottom, left, right,
-对比, 每个部门, 各部门, 按部门, 各班, 各年级, 各市, 各区, 各国, 每个月, 每月, 历年, 按年, 按性别, 按年龄, 按类别, 分布, 趋势, 最多, 最少, 人均, 哪个省, 转成图, 居民, 备注, 近十年, 口径,
-ごと, 別の平均, クラス別, 部署別, 男女別, 年代別, 国別, 県別, 地区別, 商品別, 最も高い, 最も多い, 一番高い, 一番多い, 推移, 分布, 内訳, 一部, 太い線, 外側, 右側, 左側, 未満の, 以上の, 一人当たり, 過去, 県, 罫線, 出したい,
-반별, 부서별, 학년별, 성별, 국가별, 나라별, 제품별, 도별, 구별, 분기별, 추이, 분포, 합치기, 조회, 찾기, 비교, 1인당, 최근, 가장 많은, 가장 적은, 참조하기, 미만, 이상, 맞춤, 테두리, 아래, 오른쪽, 왼쪽,
+对比, 每个部门, 按部门,   每个月, 每月, 历年, 按年, 按性别, 按年龄, 按类别, 分布, 趋势, 最多, 最少, 人均, 哪个省, 转成图, 居民, 备注, 近十年, 口径,
+ 別の平均,     最も高い, 最も多い, 一番高い, 一番多い, 推移, 分布, 内訳, 一部, 太い線, 外側, 右側, 左側, 未満の, 以上の, 一人当たり, 過去, 県, 罫線, 出したい,
+     추이, 분포, 합치기, 조회, 찾기, 비교, 1인당, 최근, 가장 많은, 가장 적은, 참조하기, 미만, 이상, 맞춤, 테두리, 아래, 오른쪽, 왼쪽,
 sum, total, average, mean, median, maximum, minimum, highest, lowest, percentage, number of, count, sort, filter, merge,
 split, join, delete, remove, hide, freeze, insert, format, formula, add up, export, duplicate, third, second, last,
 by month, by region, by state, by country, by year, by age, by date, by name, per month, per country, per year, per region,
 per state, per capita, monthly, quarterly, annual report, price, amount, where, select a, from that, paste, pasted, first,
-合计, 总和, 求和, 平均, 最大, 最小, 最高, 最低, 总数, 排序, 筛选, 合并, 拆分, 删除, 隐藏, 冻结, 格式, 公式, 导出, 按月份, 按月, 按日期, 按地区, 按姓名, 各省, 各地区, 季度,
+合计, 总和, 求和, 平均, 最大, 最小, 最高, 最低, 总数, 排序, 筛选, 合并, 拆分, 删除, 隐藏, 冻结, 格式, 公式, 导出, 按月份, 按月, 按日期, 按地区, 按姓名,  季度,
 打印, 重复, 排个序, 字段, 第一, 第二, 第三, 最后,
-合計, 平均, 最大, 最小, 最高, 最低, 件数, 並べ替え, 並べ替えて, 絞り込み, フィルター, 結合, 分割, 削除, 非表示, 固定, 書式, 数式, 月別, 年別, 年齢別, 地域別, 都道府県別, 別の割合,
+合計, 平均, 最大, 最小, 最高, 最低, 件数, 並べ替え, 並べ替えて, 絞り込み, フィルター, 結合, 分割, 削除, 非表示, 固定, 書式, 数式,   別の割合,
 追加, 入れ替える, 共有, 保護, 名の一覧, 文字化け, 最後, 一番下, 見出し, 印刷, 顧客, 年度,
-합계, 총합, 평균, 최대, 최소, 최고, 최저, 개수, 정렬, 필터, 필터링, 병합, 분할, 삭제, 숨기기, 고정, 서식, 수식, 월별, 연도별, 연령별, 지역별, 시도별, 추가, 바꾸기, 더해, 번째,
+합계, 총합, 평균, 최대, 최소, 최고, 최저, 개수, 정렬, 필터, 필터링, 병합, 분할, 삭제, 숨기기, 고정, 서식, 수식,   추가, 바꾸기, 더해, 번째,
 마지막, 첫, 둘째, 줄, 너비, 보호, 공유, 이름 목록, 고객, 주문, 가장 높은, 가장 낮은, 중복, 서식, 기준
 """
 
 FALSE_FRIENDS: Final = """
-表里如一, データ通信, データ復旧, データ移行, データ量, データ容量, データ 通信, 데이터 복구, 데이터 센터, 데이터 통신, 데이터 쉐어링, 関数電卓, function key, bank statement, witness statement, birth control, mission statement, personal statement, sea port, port wine, port of, host family, host city, promise ring, exchange rate, heart rate, credit score, music score, field trip, field hockey, soccer field, app store, sales tax, income tax, incomes tax,
+인코딩, 表里如一, データ通信, データ復旧, データ移行, データ量, データ容量, データ 通信, 데이터 복구, 데이터 센터, 데이터 통신, 데이터 쉐어링, 関数電卓, function key, bank statement, witness statement, mission statement, personal statement, sea port, port wine, port of, host family, host city, promise ring, exchange rate, heart rate, credit score, music score, field trip, field hockey, soccer field, app store, sales tax, income tax, incomes tax,
 table tennis, coffee table, dining table, side table, pool table, round table, table manner, table salt, table lamp,
 bedside table, operating table, table reservation, periodic table, water table, turn the table, bed sheet, sheet music, cotton sheet,
 ice sheet, sheet metal, sheet mask, baking sheet, cookie sheet, dryer sheet, thread count, spinal column, vertebral column, roman column, advice column,
@@ -192,7 +203,7 @@ discount code, coupon code, country code, color code, code of conduct, code of e
 string quartet, guitar string, string theory, string bean, first class, social class, middle class, working class, business class, yoga class,
 class action, class reunion, swift bird, taylor swift, ruby ring, rust on, rust removal, python snake, ball python, burmese python, shell collecting,
 sea shell, egg shell, shell company, bug bite, bug spray, bed bug, branch manager, bank branch, olive branch, public library, library card, library hours,
-library opening, list price, grocery list, wish list, object permanence, query letter, package tour, executive function,
+library opening, object permanence, query letter, package tour, executive function,
 liver function, kidney function, brain function, heart function, function of, trial and error, human error, spring break, post office,
 let go, property tax, header image, sewing thread, cluster headache, proxy war,
 代表, 发表, 表演, 表达, 表面, 表示, 表现, 表明, 表扬, 表情, 表白, 表态, 表决, 表彰, 表弟, 表哥, 表姐, 表妹, 表皮, 表层, 手表, 外表, 钟表, 电表, 水表, 仪表, 怀表, 腕表, 表率, 表述, 表象, 课程表演,
