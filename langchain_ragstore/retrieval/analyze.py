@@ -86,16 +86,14 @@ class QueryAnalyzer:
         found = read(normalized)
         code = _weight(found, "code") + code_shape(text, normalized)
         table = _weight(found, "table") + table_shape(normalized)
+        code_action = any(sign.code_action and not sign.code for sign in found.signs)
+        table_action = any(sign.table_action and not sign.table for sign in found.signs)
         return QueryProfile(
             logic_depth=_logic_depth(found.cues),
-            is_code_related=_decided(
-                code, any(sign.code_action and not sign.code for sign in found.signs)
-            ),
-            is_table_related=_decided(
-                table, any(sign.table_action and not sign.table for sign in found.signs)
-            ),
+            is_code_related=_decided(code, action=code_action),
+            is_table_related=_decided(table, action=table_action),
             keyword_density=found.content / found.terms if found.terms else 0.0,
-            is_conversational=talk(normalized) and not any(sign.title for sign in found.signs),
+            is_conversational=talk(normalized) and not any(s.title for s in found.signs),
         )
 
 
@@ -111,7 +109,7 @@ def _evidence(sign: Sign, subject: str, *, unspaced: bool) -> float:
     return evidence
 
 
-def _decided(evidence: float, action: bool) -> bool:
+def _decided(evidence: float, *, action: bool) -> bool:
     """Whether it is enough, with the support of an action if there is one."""
     return evidence + (QUERY_HINT if evidence and action else 0.0) >= QUERY_SURE
 

@@ -11,10 +11,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from langchain_ragstore.config import QUERY_HINT, QUERY_SURE
-from langchain_ragstore.retrieval import query_words as words
+from langchain_ragstore.retrieval import (
+    query_code_words as code,
+)
+from langchain_ragstore.retrieval import (
+    query_table_words as table_words,
+)
+from langchain_ragstore.retrieval import (
+    query_words as words,
+)
 from langchain_ragstore.text.terms import is_unspaced, runs, runs_in_order
 
 
@@ -193,7 +201,11 @@ def _parts(stretch: str) -> Iterator[tuple[Sign | None, int]]:
 def _parted(stretch: str, start: int, end: int) -> bool:
     return not (
         (start > 0 and _is_katakana(stretch[start]) and _is_katakana(stretch[start - 1]))
-        or (end < len(stretch) and _is_katakana(stretch[end]) and _is_katakana(stretch[end - 1]))
+        or (
+            end < len(stretch)
+            and _is_katakana(stretch[end])
+            and _is_katakana(stretch[end - 1])
+        )
     )
 
 
@@ -207,7 +219,6 @@ _PER_CHARACTER: Final = 0.5
 _LEAST_WITHIN: Final = 2
 """Syllables of an entry that is found within a Korean word: single ones are in too many."""
 
-_PARTICLES: Final = tuple(words.PARTICLES.split())
 
 _ENDINGS: Final = (
     ("면", "CONDITIONS"),
@@ -217,9 +228,6 @@ _ENDINGS: Final = (
     ("보다", "COMPARISONS"),
 )
 """Korean endings that a clause is joined by."""
-
-_NO_ENDING: Final = frozenset("화면 라면 표면 측면 방면 장면 수면 정면 지면 도면 냉면 가면".split())
-"""Nouns that end alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +253,7 @@ def lexicon() -> Lexicon:
         for entry in _split(names):
             known = entries.get(entry, Sign(entry))
             entries[entry] = replace(known, **_joined(known, traits))
-    for entry in _split(words.FALSE_FRIENDS):
+    for entry in _split(table_words.FALSE_FRIENDS):
         entries[entry] = Sign(entry)
     for entry, sign in list(entries.items()):
         if entry.isascii() and entry[-1].isalpha() and not sign.stop:
@@ -265,7 +273,15 @@ def _split(names: str) -> Iterable[str]:
     return (entry for item in names.split(",") if (entry := " ".join(item.split())))
 
 
-def _joined(known: Sign, traits: Mapping[str, object]) -> dict[str, object]:
+_PARTICLES: Final = tuple(_split(words.PARTICLES))
+
+_NO_ENDING: Final = frozenset(
+    _split("화면, 라면, 표면, 측면, 방면, 장면, 수면, 정면, 도면, 냉면")
+)
+"""Nouns that end as clauses do."""
+
+
+def _joined(known: Sign, traits: Mapping[str, Any]) -> dict[str, Any]:
     """Traits for an entry that is in several lists: of weights, the greatest."""
     return {
         name: max(getattr(known, name), value) if isinstance(value, float) else value
@@ -277,15 +293,15 @@ def _descending(sizes: Mapping[str, set[int]]) -> dict[str, tuple[int, ...]]:
     return {first: tuple(sorted(found, reverse=True)) for first, found in sizes.items()}
 
 
-_LISTS: Final[tuple[tuple[str, Mapping[str, object]], ...]] = (
-    (words.CODE_SURE, {"code": QUERY_SURE}),
-    (words.CODE_HINTS, {"code": QUERY_HINT}),
-    (words.CODE_NAMES, {"code": QUERY_HINT, "code_name": True}),
-    (words.CODE_ACTIONS, {"code_action": True}),
-    (words.TABLE_SURE, {"table": QUERY_SURE}),
-    (words.TABLE_HINTS, {"table": QUERY_HINT}),
-    (words.TABLE_NAMES, {"table": QUERY_HINT, "table_name": True}),
-    (words.TABLE_ACTIONS, {"table_action": True}),
+_LISTS: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
+    (code.CODE_SURE, {"code": QUERY_SURE}),
+    (code.CODE_HINTS, {"code": QUERY_HINT}),
+    (code.CODE_NAMES, {"code": QUERY_HINT, "code_name": True}),
+    (code.CODE_ACTIONS, {"code_action": True}),
+    (table_words.TABLE_SURE, {"table": QUERY_SURE}),
+    (table_words.TABLE_HINTS, {"table": QUERY_HINT}),
+    (table_words.TABLE_NAMES, {"table": QUERY_HINT, "table_name": True}),
+    (table_words.TABLE_ACTIONS, {"table_action": True}),
     (words.TITLES, {"title": True}),
     (words.COMPARISONS, {"cue": "COMPARISONS"}),
     (words.CAUSES, {"cue": "CAUSES"}),

@@ -1,7 +1,7 @@
 r"""What code and tables look like, whatever the language around them.
 
-Patterns are our own. Each reads a bounded stretch from where it starts or cannot start
-anew within what it has read, so that all of them take linear time.
+The patterns are our own. Each part of one reads a bounded stretch, so that all of them
+take time linear in the text.
 """
 
 from __future__ import annotations
@@ -18,52 +18,69 @@ _IGNORED: Final = re.compile(
     r"""https?://[^\s]{1,2000}|www\.[^\s]{1,2000}
     |\b[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}
     |(?<![\w.])(?:e\.g|i\.e|a\.m|p\.m|a\.k\.a|ph\.d|etc)\b\.?
-    |\b[\w-]{1,64}\.(?:com|org|net|edu|gov|co|jp|cn|kr|uk|de|fr|eu|tv|pdf|docx?|pptx?|jpe?g|png|gif|mp[34]|zip|txt)\b
+    |\b[\w-]{1,64}\.(?:com|org|net|edu|gov|co|jp|cn|kr|uk|de|fr|eu|tv)\b
+    |\b[\w-]{1,64}\.(?:pdf|docx?|pptx?|jpe?g|png|gif|mp[34]|zip|txt)\b
     |\b[sh]?e/(?:s?he|they|them|him|her)\b
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
-"""Addresses, abbreviations and files of other kinds, which have points, too."""
+"""Addresses, abbreviations and files of other kinds, which have points and slashes, too."""
 
 _BRANDS: Final = (
-    "YouTube|McDonald|LinkedIn|PayPal|WhatsApp|TikTok|PowerPoint|OneDrive|WordPress|LibreOffice|OpenOffice"
-    "|FaceTime|PlayStation|MasterCard|FedEx|AirPods|AirBnB|WeChat|SharePoint|OneNote|ChatGPT|MacBook|AliExpress"
-    "|GitHub|GitLab|BuzzFeed|SoundCloud|DoorDash|HelloFresh|MacDonald|DeLorean|LeBron|SpaceX|QuickBooks|KakaoTalk"
+    "YouTube|McDonald|LinkedIn|PayPal|WhatsApp|TikTok|PowerPoint|OneDrive|WordPress"
+    "|LibreOffice|OpenOffice|FaceTime|PlayStation|MasterCard|FedEx|AirPods|AirBnB|WeChat"
+    "|SharePoint|OneNote|ChatGPT|MacBook|AliExpress|BuzzFeed|SoundCloud|DoorDash|MacDonald"
+    "|LeBron|SpaceX|QuickBooks|KakaoTalk"
 )
+"""Names that are written as those of classes are."""
 
-_CODE_SURE: Final = re.compile(
-    rf"""```|`[^`\n]{{1,200}}`
-    |\b(?i:panic|fatal|error|exception):\ |\b\d{{1,3}}(?:\.\d{{1,3}}){{3}}:\d|报.{{0,4}}错
-    |\bTraceback\ \(most|\bFile\ "[^"\n]{{1,300}}",\ line\ \d|^\s{{1,8}}at\ [\w.$<>]{{1,200}}\(
-    |\b[A-Za-z_]\w{{0,80}}\((?!e?s\)|[A-Z]{{2,}}\))[\w.\s,'"=\[\]:*&+<>/-]{{0,200}}\)
-    |\b[A-Za-z]\w{{0,80}}\[(?:'[^'\n]{{1,80}}'|"[^"\n]{{1,80}}"|\w{{1,40}})\]
-    |\b_{{0,2}}[a-z][a-z0-9]{{0,40}}(?:_[a-z0-9]{{1,40}}){{1,10}}_{{0,2}}\b|\b__[a-z]{{1,40}}__
-    |\b[A-Z][A-Z0-9]{{1,40}}(?:_[A-Z0-9]{{1,40}}){{1,10}}\b
+_TABLE_FILES: Final = r"(?:csv|tsv|xlsx?|xlsm|ods|parquet)\b"
+
+_QUOTED: Final = r"```|`[^`\n]{1,200}`"
+
+_TRACES: Final = r"""(?i:\b(?:panic|fatal|error|exception):\ )|报.{0,4}错
+    |\bTraceback\ \(most|\bFile\ "[^"\n]{1,300}",\ line\ \d
+    |^\s{1,8}at\ [\w.$<>]{1,200}\(|\bnpm\ ERR
+    |\b[A-Z][A-Za-z]{1,40}(?:Error|Exception|Warning)\b
+    |\b\d{1,3}(?:\.\d{1,3}){3}:\d|\b0x[0-9a-fA-F]{2,16}\b"""
+
+_NAMES: Final = rf"""\b_{{0,2}}[a-z][a-z0-9]{{0,40}}(?:_[a-z0-9]{{1,40}}){{1,10}}_{{0,2}}\b
+    |\b__[a-z]{{1,40}}__|\b[A-Z][A-Z0-9]{{1,40}}(?:_[A-Z0-9]{{1,40}}){{1,10}}\b
     |\b[a-z]{{2,40}}[0-9]?(?:[A-Z][a-z0-9]{{1,40}}){{1,8}}\b
     |\b(?!(?:{_BRANDS}))[A-Z][a-z]{{1,30}}(?:[A-Z][a-z0-9]{{1,30}}){{2,8}}\b
-    |\b[A-Z][A-Za-z]{{1,40}}(?:Error|Exception|Warning)\b|\bnpm\ ERR
-    |\b[a-z_]\w{{0,40}}(?:\.[a-z_]\w{{0,40}}){{1,10}}\b(?!\.[A-Z])
-    |(?<![\w.])\.(?:bash|zsh|git|npm|vim|docker|env|eslint|prettier|babel|ssh)[a-z_]{{0,20}}\b
-    |\b[\w-]{{1,80}}\.(?:py|jsx?|tsx?|java|cpp|hpp|cc|rs|go|rb|php|sh|sql|ya?ml|toml|ini|conf|cfg|ipynb|jsonl?|vue|kt|dll|jar|cs|log|lock)\b
-    |(?<![\w/.])(?:~|\.{{1,2}})?/(?:[A-Za-z_.][\w.-]{{0,60}}/){{1,20}}[\w.-]{{0,60}}|\b[A-Za-z]:\\\w
-    |(?<![\w/])(?:[a-z][\w.-]{{0,40}}/){{2,10}}[\w-]{{1,40}}\.[a-z]{{1,5}}\b
-    |[=!]==?(?!=)|=>|::|&&|\|\||\+=|-=|:=(?!\))|</?[a-z]{{1,12}}>|\b[A-Z]\w{{1,30}}<[A-Z]\w{{0,30}}>|\w\*\ \w{{1,30}};
-    |(?<=\s)--[a-z][\w-]{{1,30}}|\$\{{?[A-Za-z_]\w{{0,40}}|^\#(?:include|define|!/)|\b0x[0-9a-fA-F]{{2,16}}\b
-    |[\w)\]}}];\s{{0,4}}$|[;{{]\s{{0,8}}\n|\{{\s{{0,8}}["']?\w{{1,40}}["']?\s?:|\\[dwsb][+*{{]
-    |\b(?:public|private|static|void|int|char|double|const|let|var|def|func|fn)\ [A-Za-z_]\w{{0,40}}\s?(?:\(|=|;|:)
-    |\bSELECT\b[^;\n]{{1,300}}\bFROM\b|\bINSERT\ INTO\b|\bDELETE\ FROM\b|\bUPDATE\ \w{{1,60}}\ SET\b
-    |\b(?:CREATE|ALTER|DROP)\ (?:TABLE|INDEX|VIEW)\b|\bGROUP\ BY\b|\bORDER\ BY\b|\b(?:INNER|LEFT|OUTER)\ JOIN\b
-    |(?<!\w)=[A-Z]{{2,12}}\(
-    """,
+    |\b[a-z_]\w{{0,40}}(?:\.(?!{_TABLE_FILES})[a-z_]\w{{0,40}}){{1,10}}\b(?!\.[A-Z])"""
+"""snake_case, CONSTANTS, camelCase (two small letters first: not `iPhone`), ThreeHumps and
+dotted.names; two humps alone are a hint."""
+
+_CALLS: Final = r"""
+    \b[A-Za-z_]\w{0,80}\((?!e?s\)|[A-Z]{2,}\))
+    [\w.\s,'"=\[\]:*&+<>/-]{0,200}\)
+    |\b[A-Za-z]\w{0,80}\[(?:'[^'\n]{1,80}'|"[^"\n]{1,80}"|\w{1,40})\]"""
+"""`foo(bar)`, but not `book(s)` or `health(WHO)`; `foo["bar"]`."""
+
+_FILES: Final = r"""
+    \b[\w-]{1,80}\.(?:py|jsx?|tsx?|java|cpp|hpp|cc|rs|go|rb|php|sh|vue|kt|cs)\b
+    |\b[\w-]{1,80}\.(?:sql|html?|css|ya?ml|toml|ini|conf|cfg|ipynb|jsonl?|dll|jar|log)\b
+    |(?<![\w.])\.(?:bash|zsh|git|npm|vim|docker|env|eslint|prettier|babel|ssh)[a-z_]{0,20}\b
+    |(?<![\w/.])(?:~|\.{1,2})?/(?:[A-Za-z_.][\w.-]{0,60}/){1,20}[\w.-]{0,60}|\b[A-Za-z]:\\\w
+    |(?<![\w/])(?:[a-z][\w.-]{0,40}/){2,10}[\w-]{1,40}\.[a-z]{1,5}\b"""
+
+_OPERATORS: Final = r"""[=!]==?(?!=)|=>|::|&&|\|\||\+=|-=|:=(?!\))|(?<=\s)--[a-z][\w-]{1,30}
+    |</?[a-z]{1,12}>|\b[A-Z]\w{1,30}<[A-Z]\w{0,30}>|\w\*\ \w{1,30};|\$\{?[A-Za-z_]\w{0,40}
+    |^\#(?:include|define|!/)|[\w)\]}];\s{0,4}$|[;{]\s{0,8}\n|\\[dwsb][+*{]
+    |\{\s{0,8}["']?\w{1,40}["']?\s?:|(?<!\w)=[A-Z]{2,12}\("""
+
+_STATEMENTS: Final = r"""
+    \b(?:public|private|static|void|int|char|double|const|let|var|def|func|fn)
+    \ [A-Za-z_]\w{0,40}\s?(?:\(|=|;|:)
+    |\bSELECT\b[^;\n]{1,300}\bFROM\b|\bINSERT\ INTO\b|\bDELETE\ FROM\b
+    |\bUPDATE\ \w{1,60}\ SET\b|\b(?:CREATE|ALTER|DROP)\ (?:TABLE|INDEX|VIEW)\b
+    |\bGROUP\ BY\b|\bORDER\ BY\b|\b(?:INNER|LEFT|OUTER)\ JOIN\b"""
+
+_CODE_SURE: Final = re.compile(
+    f"{_QUOTED}|{_TRACES}|{_NAMES}|{_CALLS}|{_FILES}|{_OPERATORS}|{_STATEMENTS}",
     re.VERBOSE | re.ASCII | re.MULTILINE,
 )
-
-_SQL: Final = re.compile(
-    r"\bselect (?:\*|[\w.]{1,60}(?:, ?[\w.]{1,60}){0,20}) from \w{1,60}(?: (?:where|join|group by|order by|limit)|;|$)"
-    r"|\binsert into \w{1,60} ?(?:values|\()|\bdelete from \w{1,60} where\b|\bupdate \w{1,60} set \w{1,60} ?="
-    r"|\b(?:create|alter|drop) (?:table|index|view)\b"
-)
-"""SQL in any case; in capitals less is enough."""
 
 _CODE_HINT: Final = re.compile(
     rf"""\b(?!(?:{_BRANDS}))[A-Z][a-z]{{2,30}}[A-Z][a-z0-9]{{1,30}}\b|[<>]=|->|<<|>>
@@ -72,22 +89,40 @@ _CODE_HINT: Final = re.compile(
     re.VERBOSE | re.ASCII,
 )
 
+_SQL: Final = re.compile(
+    r"""\bselect\ (?:\*|[\w.]{1,60}(?:,\ ?[\w.]{1,60}){0,20})\ from\ \w{1,60}
+    (?:\ (?:where|join|group\ by|order\ by|limit)|;|$)
+    |\binsert\ into\ \w{1,60}\ ?(?:values|\()|\bdelete\ from\ \w{1,60}\ where\b
+    |\bupdate\ \w{1,60}\ set\ \w{1,60}\ ?=
+    |\b(?:create|alter|drop)\ (?:table|index|view)\b""",
+    re.VERBOSE,
+)
+"""SQL in any case; in capitals less of it is enough."""
+
+_KINDS_OF_TABLE: Final = (
+    "推移|比較|分布|換算|売上|得点|勤務|予定|在庫|早見|統計|集計|一覧|增速|对比|换算|统计|明细"
+    "|库存|销售|收支|考勤|排班|人员|学生|成绩|价格|预算|登记|员工"
+)
+
 _TABLE_SURE: Final = re.compile(
-    r"\b[a-z]{1,3}[1-9]\d{0,5}:[a-z]{1,3}[1-9]\d{0,5}\b|#(?:ref!|n/a|value!|div/0!|name\?|num!)"
-    r"|(?<!\w)=[a-z]{2,12}\(|\.(?:csv|tsv|xlsx?|xlsm|ods|parquet)\b|\bcolumns? [a-z]\b|\brows? \d"
-    r"|第\s?[0-9一二三四五六七八九十百千几]{1,6}\s?[行列]|[0-9一二三四五六七八九十]\s?[行列]目"
-    r"|(?<![代发表手])表\s?[0-9一二三四五六七八九十]{1,3}(?![0-9一-龥]{0,1}[月日年])|번째\s?[행열]|(?:^|\s)표\s?\d"
-    r"|\b(?:how many|number of|count of|average|total|sum of) [a-z ]{1,40} (?:per|by|in each|for each) [a-z]"
-    r"|\b(?:alter|create|drop) table\b|大于\s?[0-9]{1,9}\s?的行|\btable \d{1,3}\b|^\|.{1,200}\|\s{0,4}$"
-    r"|(?<![一-龥])表(?:[のをにがで]|から|全体)|(?:推移|比較|分布|換算|売上|得点|勤務|予定|在庫|早見|統計|集計|一覧)表"
-    r"|(?:增速|对比|分布|换算|统计|明细|库存|销售|收支|考勤|排班|人员|学生|成绩|价格|预算|登记|员工)表"
-    r"|\bdf\w{0,9}(?:\.[a-z]|\[)",
-    re.MULTILINE,
+    rf"""\b[a-z]{{1,3}}[1-9]\d{{0,5}}:[a-z]{{1,3}}[1-9]\d{{0,5}}\b
+    |\#(?:ref!|n/a|value!|div/0!|name\?|num!)|(?<!\w)=[a-z]{{2,12}}\(
+    |\.{_TABLE_FILES}|\bdf\w{{0,9}}(?:\.[a-z]|\[)
+    |\bcolumns?\ [a-z]\b|\brows?\ \d|\btable\ \d{{1,3}}\b|\b(?:alter|create|drop)\ table\b
+    |\b(?:how\ many|number\ of|count\ of|average|total|sum\ of)\ [a-z\ ]{{1,40}}
+    \ (?:per|by|in\ each|for\ each)\ [a-z]
+    |^\|.{{1,200}}\|\s{{0,4}}$
+    |第\s?[0-9一二三四五六七八九十百千几]{{1,6}}\s?[行列]|[0-9一二三四五六七八九十]\s?[行列]目
+    |(?<![代发表手])表\s?[0-9一二三四五六七八九十]{{1,3}}(?![0-9一-龥]?[月日年])
+    |(?:{_KINDS_OF_TABLE})表|大于\s?[0-9]{{1,9}}\s?的行|(?<![一-龥])表(?:[のをにがで]|から|全体)
+    |번째\s?[행열]|(?:^|\s)표\s?\d""",
+    re.VERBOSE | re.MULTILINE,
 )
 
 _TABLE_HINT: Final = re.compile(
-    r"(?a:\b[a-z]{1,2}[1-9]\d{0,3}\b)|各(?![页位种自个类式界])[一-龥]{1,4}|(?:[一-龥]|[ァ-ヶー]{2})ごと"
-    r"|(?<![特個区差分送告識])[一-龥ァ-ヶー]別|[가-힣]별(?:로)?(?:\s|$)"
+    r"(?a:\b[a-z]{1,2}[1-9]\d{0,3}\b)|各(?![页位种自个类式界])[一-龥]{1,4}"
+    r"|(?:[一-龥]|[ァ-ヶー]{2})ごと|(?<![特個区差分送告識])[一-龥ァ-ヶー]別"
+    r"|[가-힣]별(?:로)?(?:\s|$)"
 )
 """The name of a cell; figures for each of a group."""
 
