@@ -122,9 +122,10 @@ _TABLE_SURE: Final = re.compile(
 _TABLE_HINT: Final = re.compile(
     r"(?a:\b[a-z]{1,2}[1-9]\d{0,3}\b)|各(?![页位种自个类式界])[一-龥]{1,4}"
     r"|(?:[一-龥]|[ァ-ヶー]{2})ごと|(?<![特個区差分送告識])[一-龥ァ-ヶー]別"
+    r"|\b(?:19|20)\d\d年?\s?(?:and|to|versus|vs\.?|与|和|到|と|から|와|부터)\s?(?:19|20)\d\d"
     r"|[가-힣]별(?:로)?(?:\s|$)"
 )
-"""The name of a cell; figures for each of a group."""
+"""The name of a cell; figures for each of a group, or of two years."""
 
 
 def shown(text: str) -> str:
