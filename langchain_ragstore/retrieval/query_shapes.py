@@ -27,10 +27,13 @@ _IGNORED: Final = re.compile(
 """Addresses, abbreviations and files of other kinds, which have points and slashes, too."""
 
 _BRANDS: Final = (
-    "YouTube|McDonald|LinkedIn|PayPal|WhatsApp|TikTok|PowerPoint|OneDrive|WordPress"
-    "|LibreOffice|OpenOffice|FaceTime|PlayStation|MasterCard|FedEx|AirPods|AirBnB|WeChat"
-    "|SharePoint|OneNote|ChatGPT|MacBook|AliExpress|BuzzFeed|SoundCloud|DoorDash|MacDonald"
-    "|LeBron|SpaceX|QuickBooks|KakaoTalk"
+    "YouTube|LinkedIn|PayPal|WhatsApp|TikTok|PowerPoint|OneDrive|WordPress|LibreOffice"
+    "|OpenOffice|FaceTime|PlayStation|MasterCard|FedEx|AirPods|AirBnB|WeChat|SharePoint|OneNote"
+    "|ChatGPT|AliExpress|BuzzFeed|SoundCloud|DoorDash|SpaceX|QuickBooks|KakaoTalk|DeepMind"
+    "|GoPro|HubSpot|StarCraft|DreamWorks|BlackBerry|BlackRock|CrossFit|NetEase|AstraZeneca"
+    "|HarperCollins|JetBlue|ExxonMobil|WeWork|CarPlay|HomePod|AirTag|TripAdvisor|SnapChat"
+    "|DuckDuckGo|DocuSign|DropBox|EasyJet|AirAsia|TeamViewer|MySpace|SoftBank|StubHub|GoFundMe"
+    "|HarmonyOS|PepsiCo|CinemaScope|Mc[A-Z]|Mac[A-Z]|De[A-Z]|La[A-Z]|Le[A-Z]|Fitz[A-Z]"
 )
 """Names that are written as those of classes are."""
 
@@ -44,13 +47,14 @@ _TRACES: Final = r"""(?i:\b(?:panic|fatal|error|exception):\ )|报.{0,4}错
     |\b[A-Z][A-Za-z]{1,40}(?:Error|Exception|Warning)\b
     |\b\d{1,3}(?:\.\d{1,3}){3}:\d|\b0x[0-9a-fA-F]{2,16}\b"""
 
-_NAMES: Final = rf"""\b_{{0,2}}[a-z][a-z0-9]{{0,40}}(?:_[a-z0-9]{{1,40}}){{1,10}}_{{0,2}}\b
+_NAMES: Final = rf"""
+    \b_{{0,2}}[a-z][a-z0-9]{{0,40}}(?:_[a-z0-9]{{1,40}}){{1,10}}_{{0,2}}\b
     |\b__[a-z]{{1,40}}__|\b[A-Z][A-Z0-9]{{1,40}}(?:_[A-Z0-9]{{1,40}}){{1,10}}\b
     |\b[a-z]{{2,40}}[0-9]?(?:[A-Z][a-z0-9]{{1,40}}){{1,8}}\b
-    |\b(?!(?:{_BRANDS}))[A-Z][a-z]{{1,30}}(?:[A-Z][a-z0-9]{{1,30}}){{2,8}}\b
+    |\b(?!(?:{_BRANDS}))[A-Z][a-z]{{1,30}}(?:[A-Z][a-z0-9]{{1,30}}){{1,8}}\b
     |\b[a-z_]\w{{0,40}}(?:\.(?!{_TABLE_FILES})[a-z_]\w{{0,40}}){{1,10}}\b(?!\.[A-Z])"""
-"""snake_case, CONSTANTS, camelCase (two small letters first: not `iPhone`), ThreeHumps and
-dotted.names; two humps alone are a hint."""
+"""snake_case, CONSTANTS, camelCase (two small letters first: not `iPhone`), CamelCase that
+is no brand, and dotted.names."""
 
 _CALLS: Final = r"""
     \b[A-Za-z_]\w{0,80}\((?!e?s\)|[A-Z]{2,}\))
@@ -83,9 +87,9 @@ _CODE_SURE: Final = re.compile(
 )
 
 _CODE_HINT: Final = re.compile(
-    rf"""\b(?!(?:{_BRANDS}))[A-Z][a-z]{{2,30}}[A-Z][a-z0-9]{{1,30}}\b|[<>]=|->|<<|>>
-    |(?<=\s)-[a-zA-Z]\b(?=\s|$)|(?<!\w)@[a-z]\w{{1,30}}|\b[a-z]\w{{0,30}}\ =\ \S
-    |\b[A-Z]{{1,4}}\d{{4}}\b|\{{[^{{}}\n]{{0,200}}\}}|\ \*\ FROM\b""",
+    r"""[<>]=|->|<<|>>
+    |(?<=\s)-[a-zA-Z]\b(?=\s|$)|(?<!\w)@[a-z]\w{1,30}|\b[a-z]\w{0,30}\ =\ \S
+    |\b[A-Z]{1,4}\d{4}\b|\{[^{}\n]{0,200}\}|\ \*\ FROM\b""",
     re.VERBOSE | re.ASCII,
 )
 

@@ -9,7 +9,7 @@ import pytest
 
 from langchain_ragstore import QueryAnalyzer, QueryProfile, config
 from langchain_ragstore.retrieval import query_code_words as code
-from langchain_ragstore.retrieval import query_lexicon, query_words
+from langchain_ragstore.retrieval import query_lexicon, query_talk, query_words
 from langchain_ragstore.retrieval import query_table_words as table
 from langchain_ragstore.text.terms import normalize
 
@@ -114,7 +114,7 @@ def test_keyword_density_golden(query, content, terms):
 @pytest.mark.parametrize(
     ("query", "letters"),
     [
-        *(("foo()", "c"), ("a.b", "c"), ("HashMap", "c"), ("read_table_rows", "ct")),
+        *(("foo()", "c"), ("a.b", "c"), ("UserService", "c"), ("read_table_rows", "ct")),
         *(("NullPointerException", "c"), ("x == y", "c"), ("```\nx\n```", "c")),
         *(("/etc/hosts.allow", "c"), ("src/app/main.ts", "c"), ("C:\\temp", "c")),
         ('  File "a.py", line 3, in f', "c"),
@@ -127,7 +127,13 @@ def test_keyword_density_golden(query, content, terms):
             ("python 教程", "c"),
         ),
         *(("e.g. this", ""), ("www.example.com", ""), ("he/she", ""), ("iPhone", "")),
-        *(("photo(s)", ""), ("YouTube", ""), ("go home", ""), ("return policy", "")),
+        *(
+            ("photo(s)", ""),
+            ("YouTube", ""),
+            ("McDonald", ""),
+            ("go home", ""),
+            ("return policy", ""),
+        ),
         *(("函数", "c"), ("三角函数", ""), ("脚本", "c"), ("剧本", ""), ("代表 大会", "")),
         *(
             ("コード レビュー", "c"),
@@ -165,7 +171,14 @@ def test_keyword_density_golden(query, content, terms):
             ("申请书", ""),
         ),
         *(("ありがとう", "v"), ("教えてください", "v"), ("きつね", ""), ("那覇空港", "")),
-        *(("고마워요", "v"), ("두 번째는요?", "v"), ("필요", ""), ("무엇인가요", "")),
+        *(
+            ("ㅋㅋㅋ", "v"),
+            ("아 ㅠㅠ", "v"),
+            ("고마워요", "v"),
+            ("두 번째는요?", "v"),
+            ("필요", ""),
+            ("무엇인가요", ""),
+        ),
         *(("can you fix my code", "cv"), ("그 함수 좀 고쳐 주세요", "cv")),
         *(("请把这些整理成表格吧", "tv"), ("この列を足してくれる？", "tv")),
     ],
@@ -243,3 +256,21 @@ def test_false_friends_hide_something(monkeypatch):
     assert not set(friends) & {
         entry for name, found in LISTS.items() if "FALSE" not in name for entry in found
     }
+
+
+def test_entries_of_talk_are_written_as_queries_are_read():
+    lists = [getattr(query_talk, name) for name in ("_ALONE", "_FIRST", "_OPENING")]
+    lists += [getattr(query_talk, name) for name in ("_CLOSING", "_ANYWHERE")]
+    for names in lists:
+        entries = query_talk._entries(names)
+        assert [entry for entry in entries if normalize(entry) != entry] == []
+
+
+def test_exceptions_of_talk_except_something():
+    manner = query_talk._MANNER
+    idle = [
+        *(e for e in query_talk._NO_OPENERS if not f"{e} ".startswith(manner.first)),
+        *(e for e in query_talk._NO_CLOSERS if not f" {e}".endswith(manner.closing)),
+        *(e for e in query_talk._NO_PHRASES if not any(p in e for p in manner.anywhere)),
+    ]
+    assert idle == []
