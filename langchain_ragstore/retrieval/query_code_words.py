@@ -194,7 +194,7 @@ push, pull, clone, build, bug, error, exception, try, catch, lambda, macro, scri
 CODE_HINTS: Final = """
 padding, pending, celery task, hash, task, pull, service, restart, deploy key, memo, port,
 promise, unhandled, connection, host, snippet, statement, indentation, crashes, crashed,
-capture, concurrency, refused, migration, cookie, session, compilation, coverage, build,
+capture, concurrency, refused, migration, cookie, compilation, coverage, build,
 test suite, byte, binary, base, octal, hexadecimal, software, app, assembly, gpu,
 encryption, charset, encoding, notebook, plugin, dependency, operator, null, none, nan,
 int, undefined, function, method, argument, parameter, variable, pointer, object,

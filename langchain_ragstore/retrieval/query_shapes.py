@@ -7,6 +7,7 @@ take time linear in the text.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from langchain_ragstore.config import QUERY_HINT, QUERY_SURE
@@ -14,17 +15,21 @@ from langchain_ragstore.config import QUERY_HINT, QUERY_SURE
 _WIDE: Final = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 """Full-width forms and what they stand for; NFKC would fold more, and slower."""
 
-_IGNORED: Final = re.compile(
-    r"""https?://[^\s]{1,2000}|www\.[^\s]{1,2000}
+
+@cache
+def _ignored() -> re.Pattern[str]:
+    """Addresses, abbreviations, files of other kinds: they have points and slashes, too."""
+    return re.compile(
+        r"""https?://[^\s]{1,2000}|www\.[^\s]{1,2000}
     |\b[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}
     |(?<![\w.])(?:e\.g|i\.e|a\.m|p\.m|a\.k\.a|ph\.d|etc)\b\.?
     |\b[\w-]{1,64}\.(?:com|org|net|edu|gov|co|jp|cn|kr|uk|de|fr|eu|tv)\b
     |\b[\w-]{1,64}\.(?:pdf|docx?|pptx?|jpe?g|png|gif|mp[34]|zip|txt)\b
     |\b[sh]?e/(?:s?he|they|them|him|her)\b
     """,
-    re.VERBOSE | re.IGNORECASE | re.ASCII,
-)
-"""Addresses, abbreviations and files of other kinds, which have points and slashes, too."""
+        re.VERBOSE | re.IGNORECASE | re.ASCII,
+    )
+
 
 _BRANDS: Final = (
     "YouTube|LinkedIn|PayPal|WhatsApp|TikTok|PowerPoint|OneDrive|WordPress|LibreOffice"
@@ -81,35 +86,51 @@ _STATEMENTS: Final = r"""
     |\bUPDATE\ \w{1,60}\ SET\b|\b(?:CREATE|ALTER|DROP)\ (?:TABLE|INDEX|VIEW)\b
     |\bGROUP\ BY\b|\bORDER\ BY\b|\b(?:INNER|LEFT|OUTER)\ JOIN\b"""
 
-_CODE_SURE: Final = re.compile(
-    f"{_QUOTED}|{_TRACES}|{_NAMES}|{_CALLS}|{_FILES}|{_OPERATORS}|{_STATEMENTS}",
-    re.VERBOSE | re.ASCII | re.MULTILINE,
-)
 
-_CODE_HINT: Final = re.compile(
-    r"""[<>]=|->|<<|>>
+@cache
+def _code_sure() -> re.Pattern[str]:
+    """What is code and nothing else; built at first use, as it takes a while."""
+    return re.compile(
+        f"{_QUOTED}|{_TRACES}|{_NAMES}|{_CALLS}|{_FILES}|{_OPERATORS}|{_STATEMENTS}",
+        re.VERBOSE | re.ASCII | re.MULTILINE,
+    )
+
+
+@cache
+def _code_hint() -> re.Pattern[str]:
+    """What is code beside another sign of it."""
+    return re.compile(
+        r"""[<>]=|->|<<|>>
     |(?<=\s)-[a-zA-Z]\b(?=\s|$)|(?<!\w)@[a-z]\w{1,30}|\b[a-z]\w{0,30}\ =\ \S
     |\b[A-Z]{1,4}\d{4}\b|\{[^{}\n]{0,200}\}|\ \*\ FROM\b""",
-    re.VERBOSE | re.ASCII,
-)
+        re.VERBOSE | re.ASCII,
+    )
 
-_SQL: Final = re.compile(
-    r"""\bselect\ (?:\*|[\w.]{1,60}(?:,\ ?[\w.]{1,60}){0,20})\ from\ \w{1,60}
+
+@cache
+def _sql() -> re.Pattern[str]:
+    """SQL in any case; in capitals less of it is enough."""
+    return re.compile(
+        r"""\bselect\ (?:\*|[\w.]{1,60}(?:,\ ?[\w.]{1,60}){0,20})\ from\ \w{1,60}
     (?:\ (?:where|join|group\ by|order\ by|limit)|;|$)
     |\binsert\ into\ \w{1,60}\ ?(?:values|\()|\bdelete\ from\ \w{1,60}\ where\b
     |\bupdate\ \w{1,60}\ set\ \w{1,60}\ ?=
     |\b(?:create|alter|drop)\ (?:table|index|view)\b""",
-    re.VERBOSE,
-)
-"""SQL in any case; in capitals less of it is enough."""
+        re.VERBOSE,
+    )
+
 
 _KINDS_OF_TABLE: Final = (
     "推移|比較|分布|換算|売上|得点|勤務|予定|在庫|早見|統計|集計|一覧|增速|对比|换算|统计|明细"
     "|库存|销售|收支|考勤|排班|人员|学生|成绩|价格|预算|登记|员工"
 )
 
-_TABLE_SURE: Final = re.compile(
-    rf"""\b[a-z]{{1,3}}[1-9]\d{{0,5}}:[a-z]{{1,3}}[1-9]\d{{0,5}}\b
+
+@cache
+def _table_sure() -> re.Pattern[str]:
+    """What is of a table and of nothing else."""
+    return re.compile(
+        rf"""\b[a-z]{{1,3}}[1-9]\d{{0,5}}:[a-z]{{1,3}}[1-9]\d{{0,5}}\b
     |\#(?:ref!|n/a|value!|div/0!|name\?|num!)|(?<!\w)=[a-z]{{2,12}}\(
     |\.{_TABLE_FILES}|\bdf\w{{0,9}}(?:\.[a-z]|\[)
     |\bcolumns?\ [a-z]\b|\brows?\ \d|\btable\ \d{{1,3}}\b|\b(?:alter|create|drop)\ table\b
@@ -120,23 +141,26 @@ _TABLE_SURE: Final = re.compile(
     |(?<![代发表手])表\s?[0-9一二三四五六七八九十]{{1,3}}(?![0-9一-龥]?[月日年])
     |(?:{_KINDS_OF_TABLE})表|大于\s?[0-9]{{1,9}}\s?的行|(?<![一-龥])表(?:[のをにがで]|から|全体)
     |번째\s?[행열]|(?:^|\s)표\s?\d""",
-    re.VERBOSE | re.MULTILINE,
-)
+        re.VERBOSE | re.MULTILINE,
+    )
 
-_TABLE_HINT: Final = re.compile(
-    r"(?a:\b[a-z]{1,2}[1-9]\d{0,3}\b)|各(?![页位种自个类式界])[一-龥]{1,4}"
-    r"|(?:[一-龥]|[ァ-ヶー]{2})ごと|(?<![特個区差分送告識])[一-龥ァ-ヶー]別"
-    r"|\b(?:19|20)\d\d年?\s?(?:and|to|versus|vs\.?|与|和|到|と|から|와|부터)\s?(?:19|20)\d\d"
-    r"|[가-힣]별(?:로)?(?:\s|$)"
-)
-"""The name of a cell; figures for each of a group, or of two years."""
+
+@cache
+def _table_hint() -> re.Pattern[str]:
+    """The name of a cell; figures for each of a group, or of two years."""
+    return re.compile(
+        r"(?a:\b[a-z]{1,2}[1-9]\d{0,3}\b)|各(?![页位种自个类式界])[一-龥]{1,4}"
+        r"|(?:[一-龥]|[ァ-ヶー]{2})ごと|(?<![特個区差分送告識])[一-龥ァ-ヶー]別"
+        r"|\b(?:19|20)\d\d年?\s?(?:and|to|versus|vs\.?|与|和|到|と|から|와|부터)\s?(?:19|20)\d\d"
+        r"|[가-힣]별(?:로)?(?:\s|$)"
+    )
 
 
 def shown(text: str) -> str:
     """A text with the width of its letters folded, and an underscore for each address."""
     if not text.isascii():
         text = text.translate(_WIDE)
-    return _IGNORED.sub("_", text)
+    return _ignored().sub("_", text)
 
 
 def code_shape(text: str, normalized: str) -> float:
@@ -150,9 +174,9 @@ def code_shape(text: str, normalized: str) -> float:
         >>> code_shape("call foo.bar()", "call foo.bar()"), code_shape("go home", "go home")
         (1.0, 0.0)
     """
-    if _CODE_SURE.search(text) or _SQL.search(normalized):
+    if _code_sure().search(text) or _sql().search(normalized):
         return QUERY_SURE
-    return QUERY_HINT if _CODE_HINT.search(text) else 0.0
+    return QUERY_HINT if _code_hint().search(text) else 0.0
 
 
 def table_shape(normalized: str) -> float:
@@ -162,6 +186,6 @@ def table_shape(normalized: str) -> float:
         >>> table_shape("sum of a1:b7"), table_shape("what is in a1"), table_shape("a dog")
         (1.0, 0.5, 0.0)
     """
-    if _TABLE_SURE.search(normalized):
+    if _table_sure().search(normalized):
         return QUERY_SURE
-    return QUERY_HINT if _TABLE_HINT.search(normalized) else 0.0
+    return QUERY_HINT if _table_hint().search(normalized) else 0.0

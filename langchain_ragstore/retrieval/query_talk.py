@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 _ALONE: Final = """
@@ -226,39 +227,44 @@ class _Manner:
     opening: tuple[str, ...]
     closing: tuple[str, ...]
     anywhere: tuple[str, ...]
+    not_opening: tuple[str, ...]
+    not_closing: tuple[str, ...]
+    not_anywhere: tuple[str, ...]
 
-
-_MANNER: Final = _Manner(
-    frozenset(map(str.strip, _entries(_ALONE))),
-    _begin(_FIRST) + _begin(_OPENING),
-    _begin(_OPENING),
-    _end(_CLOSING),
-    _within(_ANYWHERE),
-)
 
 _NOT_HAN: Final = re.compile(r"[^\u4e00-\u9fff ]")
 
+_KANA: Final = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
 
-def _with_kana(entries: tuple[str, ...]) -> tuple[str, ...]:
-    """Those for Japanese: Chinese words are written with characters it has, too."""
-    return tuple(
-        entry for entry in entries if _NOT_HAN.search(entry) or entry.strip() in _BOTH
+
+@cache
+def _manner(*, kana: bool) -> _Manner:
+    """The lists, for a text with kana without Chinese words, which it could hold, too."""
+    made = _Manner(
+        alone=frozenset(_entries(_ALONE)),
+        first=_begin(_FIRST) + _begin(_OPENING),
+        opening=_begin(_OPENING),
+        closing=_end(_CLOSING),
+        anywhere=_within(_ANYWHERE),
+        not_opening=_begin(_NOT_OPENING),
+        not_closing=_end(_NOT_CLOSING),
+        not_anywhere=_within(_NOT_ANYWHERE),
+    )
+    if not kana:
+        return made
+    return replace(
+        made,
+        first=_japanese(made.first),
+        opening=_japanese(made.opening),
+        closing=_japanese(made.closing),
+        anywhere=_japanese(made.anywhere),
     )
 
 
-_JAPANESE: Final = replace(
-    _MANNER,
-    first=_with_kana(_MANNER.first),
-    opening=_with_kana(_MANNER.opening),
-    closing=_with_kana(_MANNER.closing),
-    anywhere=_with_kana(_MANNER.anywhere),
-)
-
-_KANA: Final = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
-
-_NO_OPENERS: Final = _begin(_NOT_OPENING)
-_NO_CLOSERS: Final = _end(_NOT_CLOSING)
-_NO_PHRASES: Final = _within(_NOT_ANYWHERE)
+def _japanese(entries: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(
+        entry for entry in entries if _NOT_HAN.search(entry) or entry.strip() in _BOTH
+    )
 
 
 def talk(normalized: str) -> bool:
@@ -275,7 +281,7 @@ def talk(normalized: str) -> bool:
     if len(text) > 2 * _READ:
         text = f"{text[:_READ]}\n{text[-_READ:]}"
     text = _QUOTED.sub(" , ", text)
-    manner = _JAPANESE if _KANA.search(text) else _MANNER
+    manner = _manner(kana=_KANA.search(text) is not None)
     clauses = [f" {' '.join(clause.split())} " for clause in _CLAUSE.findall(text)]
     clauses = [clause for clause in clauses if not clause.isspace()]
     return (
@@ -291,12 +297,11 @@ def _is_said(clause: str, manner: _Manner, *, first: bool) -> bool:
     if clause.strip() in manner.alone:
         return True
     if _SIGNS.search(clause) is None:
-        if clause.startswith(
-            manner.first if first else manner.opening
-        ) and not clause.startswith(_NO_OPENERS):
+        openers = manner.first if first else manner.opening
+        if clause.startswith(openers) and not clause.startswith(manner.not_opening):
             return True
-        if clause.endswith(manner.closing) and not clause.endswith(_NO_CLOSERS):
+        if clause.endswith(manner.closing) and not clause.endswith(manner.not_closing):
             return True
-    for name in _NO_PHRASES:
+    for name in manner.not_anywhere:
         clause = clause.replace(name, " ")
     return any(phrase in clause for phrase in manner.anywhere)

@@ -267,10 +267,10 @@ def test_entries_of_talk_are_written_as_queries_are_read():
 
 
 def test_exceptions_of_talk_except_something():
-    manner = query_talk._MANNER
+    manner = query_talk._manner(kana=False)
     idle = [
-        *(e for e in query_talk._NO_OPENERS if not f"{e} ".startswith(manner.first)),
-        *(e for e in query_talk._NO_CLOSERS if not f" {e}".endswith(manner.closing)),
-        *(e for e in query_talk._NO_PHRASES if not any(p in e for p in manner.anywhere)),
+        *(e for e in manner.not_opening if not f"{e} ".startswith(manner.first)),
+        *(e for e in manner.not_closing if not f" {e}".endswith(manner.closing)),
+        *(e for e in manner.not_anywhere if not any(p in e for p in manner.anywhere)),
     ]
     assert idle == []
