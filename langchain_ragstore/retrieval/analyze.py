@@ -84,8 +84,10 @@ class QueryAnalyzer:
         text = shown(query)
         normalized = normalize(text)
         found = read(normalized)
-        code = _weight(found, "code") + code_shape(text, normalized)
         table = _weight(found, "table") + table_shape(normalized)
+        code = _weight(found, "code") + code_shape(text, normalized)
+        if table >= QUERY_SURE:
+            code -= _shared(found)
         code_action = any(sign.code_action and not sign.code for sign in found.signs)
         table_action = any(sign.table_action and not sign.table for sign in found.signs)
         return QueryProfile(
@@ -100,6 +102,15 @@ class QueryAnalyzer:
 def _weight(found: Reading, subject: str) -> float:
     """The evidence of the words for a subject."""
     return sum(_evidence(sign, subject, unspaced=found.unspaced) for sign in found.signs)
+
+
+def _shared(found: Reading) -> float:
+    """The evidence for code of hints that are as well of tables: `merge`, `header`."""
+    return sum(
+        sign.code
+        for sign in found.signs
+        if sign.code < QUERY_SURE and (sign.table or sign.table_action)
+    )
 
 
 def _evidence(sign: Sign, subject: str, *, unspaced: bool) -> float:

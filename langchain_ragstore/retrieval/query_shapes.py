@@ -39,6 +39,7 @@ _BRANDS: Final = (
     "|HarperCollins|JetBlue|ExxonMobil|WeWork|CarPlay|HomePod|AirTag|TripAdvisor|SnapChat"
     "|DuckDuckGo|DocuSign|DropBox|EasyJet|AirAsia|TeamViewer|MySpace|SoftBank|StubHub|GoFundMe"
     "|HarmonyOS|PepsiCo|CinemaScope|Mc[A-Z]|Mac[A-Z]|De[A-Z]|La[A-Z]|Le[A-Z]|Fitz[A-Z]"
+    "|[A-Z][a-z]{1,2}Fi(?![A-Za-z])"
 )
 """Names that are written as those of classes are."""
 
@@ -122,8 +123,14 @@ def _sql() -> re.Pattern[str]:
 
 _KINDS_OF_TABLE: Final = (
     "推移|比較|分布|換算|売上|得点|勤務|予定|在庫|早見|統計|集計|一覧|增速|对比|换算|统计|明细"
-    "|库存|销售|收支|考勤|排班|人员|学生|成绩|价格|预算|登记|员工"
+    "|库存|销售|收支|考勤|排班|值班|日程|报价|评分|工时|人员|学生|成绩|价格|预算|登记|员工"
+    "|当番|点検|評価|見積|単価|日程"
 )
+_KINDS_OF_TABLE_KO: Final = (
+    "근무|당직|일정|계획|배치|편성|단가|급여|예산|견적|정산|재고|수량|점검|평가|실적|현황"
+    "|비교|대조|조견|환율|요약|순위|진도"
+)
+"""What a table is of; not 대표, 목표, 기차표, 물음표."""
 
 
 @cache
@@ -140,7 +147,7 @@ def _table_sure() -> re.Pattern[str]:
     |第\s?[0-9一二三四五六七八九十百千几]{{1,6}}\s?[行列]|[0-9一二三四五六七八九十]\s?[行列]目
     |(?<![代发表手])表\s?[0-9一二三四五六七八九十]{{1,3}}(?![0-9一-龥]?[月日年])
     |(?:{_KINDS_OF_TABLE})表|大于\s?[0-9]{{1,9}}\s?的行|(?<![一-龥])表(?:[のをにがで]|から|全体)
-    |번째\s?[행열]|(?:^|\s)표\s?\d""",
+    |번째\s?[행열]|(?:^|\s)표\s?\d|(?:{_KINDS_OF_TABLE_KO})표""",
         re.VERBOSE | re.MULTILINE,
     )
 

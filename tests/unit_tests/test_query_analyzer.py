@@ -181,6 +181,11 @@ def test_keyword_density_golden(query, content, terms):
         ),
         *(("can you fix my code", "cv"), ("그 함수 좀 고쳐 주세요", "cv")),
         *(("请把这些整理成表格吧", "tv"), ("この列を足してくれる？", "tv")),
+        *(("merge csv headers", "t"), ("merge branch", "c")),  # what both share
+        *(("WiFi password", ""), ("WiFiManager", "c")),
+        *(("점검표 양식", "t"), ("이정표", ""), ("值班表", "t"), ("点検表", "t")),
+        *(("회의 테이블 추가", ""), ("tables and chairs total", "")),
+        *(("字段加索引", "ct"), ("인덱스 추가", "c"), ("見てもらってもいい？", "v")),
     ],
 )
 def test_flags(query, letters):
