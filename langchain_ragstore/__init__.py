@@ -31,6 +31,7 @@ from langchain_ragstore.notebook import show_chunks
 from langchain_ragstore.notebook.explanation import Explanation
 from langchain_ragstore.path_report import PathReport
 from langchain_ragstore.pipeline import RagPipeline
+from langchain_ragstore.retrieval.analyze import QueryAnalyzer, QueryProfile
 from langchain_ragstore.retrieval.plan import Plan
 from langchain_ragstore.retrievers import RagRetriever
 from langchain_ragstore.stores import SQLiteByteStore
@@ -63,6 +64,8 @@ __all__ = [
     "MockEmbeddings",
     "PathReport",
     "Plan",
+    "QueryAnalyzer",
+    "QueryProfile",
     "RagPipeline",
     "RagRetriever",
     "RagStoreError",

@@ -71,6 +71,31 @@ their positions do not tell: an equal letter or two stand there by chance."""
 EXPLAINED_TERMS: Final = 64
 """Terms of a query whose part in a score an explanation looks up, one search for each."""
 
+# --- Analysis of queries (our own figures: docs/decisions/0019-query-analysis.md) ------
+QUERY_SURE: Final = 1.0
+"""Evidence that a query is about code or a table, from a word or shape that is nothing
+else; so much decides."""
+
+QUERY_HINT: Final = 0.5
+"""Evidence of a word with another everyday meaning: two different ones decide, or one and
+an action that goes with it."""
+
+LOGIC_WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
+    {
+        "CONDITIONS": 1.0,
+        "CAUSES": 1.0,
+        "COMPARISONS": 1.0,
+        "NEGATIONS": 0.5,
+        "CONNECTIVES": 0.5,
+        "QUESTIONS": 1.0,
+    }
+)
+"""What a word of each kind adds to a query's logic. What relates two statements counts 1;
+what joins or turns one, half; questions count from the second one on."""
+
+LOGIC_HALF: Final = 2.0
+"""Weight of logic at which `logic_depth` is a half: a condition and a comparison."""
+
 # --- Evaluation ---------------------------------------------------------------------
 DEFAULT_EVALUATION_K: Final = (5, 10, 20)
 """Ranks down to which results are judged: a short prompt, a result page, a long prompt."""
