@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 
 from langchain_ragstore.config import DEEPENING
 from langchain_ragstore.model import Hit
 from langchain_ragstore.retrieval.cut import Threshold, relevance
 from langchain_ragstore.retrieval.hybrid import Fusion
-from langchain_ragstore.retrieval.question import Question, Shelf, Stage
+from langchain_ragstore.retrieval.question import Question, Rescoring, Shelf, Stage
 from langchain_ragstore.retrieval.sources import Source
 from langchain_ragstore.retrieval.trace import Trace, Untraced
 
@@ -51,8 +52,9 @@ class Plan:
 
     @property
     def least(self) -> float:
-        """The relevance below which nothing is kept."""
-        cuts = [stage.least for stage in self.stages if isinstance(stage, Threshold)]
+        """The relevance below which nothing is kept, of scores as candidates have them."""
+        stages = takewhile(lambda stage: not isinstance(stage, Rescoring), self.stages)
+        cuts = [stage.least for stage in stages if isinstance(stage, Threshold)]
         return max(cuts, default=-math.inf)
 
 

@@ -44,6 +44,10 @@ LAYERS = {
     "stores": 5,
     "vectorstores": 5,
     "foreign": 5,
+    "foreign_stages": 5,
+    "compressors": 5,
+    "documents_as_hits": 5,
+    "stage_request": 5,
     "notebook": 5,
     "retrievers": 5,
     "search_request": 5,
@@ -75,20 +79,25 @@ SQLITE = "storage.sqlite"
 
 ALLOWED = {
     "__init__": {
-        *("documents", "errors", "embeddings.hashing", "embeddings.local"),
-        *("embeddings.mock", "evaluation", "indexing", "ingestion", "notebook"),
-        *("notebook.explanation", "path_report", "pipeline", "retrieval.analyze"),
-        *(
-            "retrieval.plan",
-            "retrievers",
-            "stores",
-            "structured_query",
-            "text.analyzer",
-            "text_splitters",
-        ),
-        "vectorstores",
+        *("compressors", "documents", "embeddings.hashing", "embeddings.local"),
+        *("embeddings.mock", "errors", "evaluation", "indexing", "ingestion", "notebook"),
+        *("notebook.explanation", "path_report", "pipeline", "retrievers", "stores"),
+        *("structured_query", "text.analyzer", "text_splitters", "vectorstores"),
+        *(f"retrieval.{name}" for name in ("analyze", "plan", "settings")),
     },
     "chains": {"errors"},
+    "compressors": {
+        *(
+            "config",
+            "documents_as_hits",
+            "errors",
+            "model",
+            "stage_request",
+            "vectors.arrays",
+        ),
+        *(f"retrieval.{name}" for name in ("boost", "buckets", "dedup", "rerank")),
+        *(f"retrieval.{name}" for name in ("rerank_model", "settings")),
+    },
     "config": set(),
     "document_reader": {
         *("config", "documents", "embedder", "errors", "filters", "model", "scope"),
@@ -103,6 +112,7 @@ ALLOWED = {
         "vectors.arrays",
     },
     "documents": {"config", "errors", "filters", "metadata", "model", "text.analyzer"},
+    "documents_as_hits": {"errors", "model", "vectors.arrays"},
     "embedder": {
         *("config", "documents", "errors", "model", "storage.base", "unstored"),
         "vectors.arrays",
@@ -135,7 +145,15 @@ ALLOWED = {
         *("paths", "progress", "sources", "vectorstores"),
         *(f"loaders.{name}" for name in ("file_loader", "files", "hygiene")),
     },
-    "foreign": {"documents", "errors", "filters", "ingestion", "retrieval.cut"},
+    "foreign": {
+        *("documents", "errors", "filters", "ingestion", "stage_request"),
+        *(f"retrieval.{name}" for name in ("cut",)),
+    },
+    "foreign_stages": {
+        *("config", "documents", "documents_as_hits", "errors", "foreign", "keywords"),
+        *("stage_request",),
+        *(f"retrieval.{name}" for name in ("boost", "importance", "rerank_model")),
+    },
     "indexing": {
         *("documents", "errors", "keywords"),
         *(f"{SQLITE}.{name}" for name in ("connection", "lease", "ledger")),
@@ -188,13 +206,14 @@ ALLOWED = {
         "notebook.plain",
     },
     "notebook.explanation": {
-        *("notebook.findings_page", "notebook.findings_plain", "retrieval.explain"),
+        *("notebook.findings_page", "notebook.findings_plain"),
+        *(f"retrieval.{name}" for name in ("findings",)),
     },
     "notebook.findings_page": {
         *("notebook.characters", "notebook.findings_plain", "notebook.page"),
-        "retrieval.explain",
+        *(f"retrieval.{name}" for name in ("findings",)),
     },
-    "notebook.findings_plain": {"notebook.characters", "retrieval.explain"},
+    "notebook.findings_plain": {"notebook.characters", "retrieval.findings"},
     "notebook.layout": {"notebook.locate"},
     "notebook.locate": set(),
     "notebook.page": {"notebook.characters", "notebook.layout"},
@@ -215,19 +234,48 @@ ALLOWED = {
         *("config", "retrieval.query_lexicon", "retrieval.query_shapes"),
         *("retrieval.query_talk", "text.terms"),
     },
+    "retrieval.boost": {"config", "model", "retrieval.question"},
+    "retrieval.buckets": {
+        *("config", "model"),
+        *(f"retrieval.{name}" for name in ("hit_vectors", "labels", "question")),
+    },
     "retrieval.cut": {"model", "retrieval.question"},
+    "retrieval.dedup": {
+        *("config", "model", "vectors.arrays"),
+        *(f"retrieval.{name}" for name in ("hit_vectors", "question")),
+    },
     "retrieval.diversify": {"model", "retrieval.question"},
     "retrieval.explain": {
         *("config", "filters", "model"),
-        *(f"retrieval.{name}" for name in ("cut", "diversify", "group", "hybrid", "plan")),
-        *(f"retrieval.{name}" for name in ("question", "sources", "trace")),
+        *(
+            f"retrieval.{name}"
+            for name in ("cut", "diversify", "findings", "group", "hybrid")
+        ),
+        *(
+            f"retrieval.{name}"
+            for name in ("importance", "plan", "question", "sources", "trace")
+        ),
     },
+    "retrieval.findings": {"retrieval.plan", "retrieval.trace"},
     "retrieval.fuse": {"config", "errors", "model"},
     "retrieval.group": {"filters", "model", "retrieval.question"},
+    "retrieval.hit_vectors": {"errors", "model"},
     "retrieval.hybrid": {
         *("config", "model", "retrieval.fuse", "retrieval.question", "retrieval.weighing"),
         "vectors.arrays",
     },
+    "retrieval.importance": {"filters", "model", "retrieval.question"},
+    "retrieval.labels": {"config", "retrieval.query_words", "text.terms"},
+    "retrieval.rerank": {
+        *("config", "model", "text.analyzer", "vectors.arrays"),
+        *(f"retrieval.{name}" for name in ("analyze", "boost", "question", "settings")),
+    },
+    "retrieval.rerank_model": {
+        *("config", "model"),
+        *(f"retrieval.{name}" for name in ("question", "waiting")),
+    },
+    "retrieval.settings": {"config", "errors"},
+    "retrieval.waiting": {"config"},
     "retrieval.weighing": {"config", "model", "text.scripts", "text.terms"},
     "retrieval.neighbours": {"config", "filters", "model", "retrieval.question"},
     "retrieval.plan": {
@@ -244,17 +292,26 @@ ALLOWED = {
     "retrieval.query_table_words": set(),
     "retrieval.query_talk": set(),
     "retrieval.query_words": set(),
-    "retrieval.question": {"filters", "model", "storage.base"},
+    "retrieval.question": {"filters", "model", "storage.base", "text.analyzer"},
     "retrieval.sources": {"model", "retrieval.question"},
     "retrieval.trace": {"model"},
     "retrievers": {
-        *("config", "documents", "errors", "filters", "foreign", "keywords"),
-        *("notebook.explanation", "search_request", "searching"),
+        *(
+            "config",
+            "documents",
+            "errors",
+            "filters",
+            "foreign",
+            "foreign_stages",
+            "keywords",
+        ),
+        *("notebook.explanation", "search_request", "searching", "stage_request"),
+        *(f"retrieval.{name}" for name in ("settings",)),
     },
     "scope": {"errors", "filters", "metadata", "model"},
     "sources": {"foreign", "ingestion", "vectorstores"},
     "search_request": {
-        *("config", "documents", "errors", "filters", "keywords"),
+        *("config", "documents", "errors", "filters", "keywords", "stage_request"),
         *(f"retrieval.{name}" for name in ("cut", "diversify", "fuse", "group", "hybrid")),
         *(f"retrieval.{name}" for name in ("neighbours", "plan", "question", "sources")),
     },
@@ -265,6 +322,14 @@ ALLOWED = {
     },
     "similarity_search": {
         *("config", "documents", "retrieval.cut", "searching", "text_search"),
+    },
+    "stage_request": {
+        *("documents", "errors", "vectors.arrays"),
+        *(f"retrieval.{name}" for name in ("boost", "buckets", "dedup", "importance")),
+        *(
+            f"retrieval.{name}"
+            for name in ("question", "rerank", "rerank_model", "settings")
+        ),
     },
     "storage": set(),
     "storage.base": {"errors", "filters", "model"},
