@@ -33,7 +33,7 @@ class Bucket:
     begun as k-means++ does; of 2 to `most` clusters it takes the number with the highest
     mean silhouette (Rousseeuw, Silhouettes, 1987), and one if none reaches
     `config.LEAST_SILHOUETTE`. Topics are numbered by their best hit. Hits in another
-    order get the same topics.
+    order are of the same topics, under the same labels.
 
     Attributes:
         most: How many topics there are at most.
@@ -81,8 +81,8 @@ class Bucket:
         places[order] = clusters(matrix[order], self.most, self.seed)
         number = {place: at for at, place in enumerate(dict.fromkeys(places.tolist()))}
         groups: list[list[str]] = [[] for _ in number]
-        for place, hit in zip(places.tolist(), hits, strict=True):
-            groups[number[place]].append(_read(hit))
+        for at in order:
+            groups[number[int(places[at])]].append(_read(hits[at]))
         named = labels(groups)
         found = []
         for place, hit in zip(places.tolist(), hits, strict=True):
