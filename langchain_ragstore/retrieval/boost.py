@@ -50,7 +50,8 @@ class CoreBoost(Rescoring):
     def boosted(self, hits: Sequence[Hit]) -> list[Hit]:
         """The hits, ranked by their new scores.
 
-        A hit is boosted once, however often this is called. Scores below 0 stay as they
+        A hit is boosted once, however often this is called, unless a stage in between made
+        its score anew. Scores below 0 stay as they
         are: what is unlike the query would otherwise fall behind for being core.
         """
         if not self.tags or self.factor == 1:
@@ -68,7 +69,8 @@ class CoreBoost(Rescoring):
         """What the boost adds."""
         if SIGNAL not in hit.signals:
             return before
-        return {**before, SIGNAL: hit.score - sum(before.values())}
+        rest = {name: part for name, part in before.items() if name != SIGNAL}
+        return {**rest, SIGNAL: hit.score - sum(rest.values())}
 
 
 def folded(tags: Iterable[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from langchain_ragstore.config import RERANK_BATCH, RERANK_SECONDS, RERANKED
 from langchain_ragstore.model import Hit, ranked
+from langchain_ragstore.retrieval import boost
 from langchain_ragstore.retrieval.question import Choosing, Question, Rescoring, Shelf
 from langchain_ragstore.retrieval.waiting import OutOfTimeError, in_thread, on_loop
 
@@ -94,7 +95,9 @@ class RerankByModel(Rescoring, Choosing):
             replace(
                 hit,
                 score=score,
-                signals={**hit.signals, SIGNAL: score},
+                # A boost of the old score is no part of the new one.
+                signals={n: v for n, v in hit.signals.items() if n != boost.SIGNAL}
+                | {SIGNAL: score},
                 notes=hit.noted(NOTE, None),
             )
             for hit, score in zip(first, answer, strict=True)

@@ -83,7 +83,12 @@ def on_loop(
         OutOfTimeError: It took longer, or the loop has ended.
     """
     end = None if seconds is None else time.monotonic() + seconds
-    waiting = asyncio.run_coroutine_threadsafe(work(), loop)
+    awaited = work()
+    try:
+        waiting = asyncio.run_coroutine_threadsafe(awaited, loop)
+    except RuntimeError:
+        awaited.close()
+        raise OutOfTimeError("the event loop has ended") from None
     while True:
         left = _LOOK if end is None else min(_LOOK, end - time.monotonic())
         try:
@@ -93,7 +98,9 @@ def on_loop(
         except TimeoutError:
             if waiting.done():  # the work's own time was over
                 raise
-        if loop.is_closed() or (end is not None and time.monotonic() >= end):
+        if not loop.is_running():
             waiting.cancel()
-            ended = "the event loop has ended" if loop.is_closed() else None
-            raise OutOfTimeError(ended or f"no answer within {seconds:g} s")
+            raise OutOfTimeError("the event loop has ended")
+        if end is not None and time.monotonic() >= end:
+            waiting.cancel()
+            raise OutOfTimeError(f"no answer within {seconds:g} s")

@@ -272,7 +272,7 @@ ALLOWED = {
     },
     "retrieval.rerank_model": {
         *("config", "model"),
-        *(f"retrieval.{name}" for name in ("question", "waiting")),
+        *(f"retrieval.{name}" for name in ("boost", "question", "waiting")),
     },
     "retrieval.settings": {"config", "errors"},
     "retrieval.waiting": {"config"},

@@ -48,7 +48,10 @@ def blobs(sizes, seed=0, spread=0.02, dimension=8):
 
 def test_topics_of_texts():
     found = Bucket()(hits(TEXTS), Question(), None)
-    assert topics(found) == [*[(1.0, "tea, green")] * 3, *[(2.0, "late, library, fees")] * 3]
+    assert topics(found) == [
+        *[(1.0, "tea, green")] * 3,
+        *[(2.0, "late, library, fees")] * 3,
+    ]
     assert [h.record.id for h in found] == [f"h{at}" for at in range(6)]
     assert [h.score for h in found] == [h.score for h in hits(TEXTS)]
 
@@ -112,7 +115,7 @@ def test_vectors_that_lack_are_made():
     plain = [Hit(Record(f"h{at}", text, {}), 1.0) for at, text in enumerate(TEXTS)]
     made = Bucket(embed=embedder(HashingEmbeddings())).bucketed(plain)
     assert topics(made) == topics(Bucket().bucketed(hits(TEXTS)))
-    with pytest.raises(InvalidInputError, match="sorting into topics.*'h0' has none"):
+    with pytest.raises(InvalidInputError, match=r"sorting into topics.*'h0' has none"):
         Bucket().bucketed(plain)
     assert Bucket().bucketed([]) == []
 

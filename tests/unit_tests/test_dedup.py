@@ -75,7 +75,7 @@ def test_vectors_that_lack_are_made():
     assert asked == [["text b", "text d"]]
     assert stage.distinct([hit("a")]) == [hit("a")]  # nothing to compare
     assert stage.distinct([]) == []
-    with pytest.raises(InvalidInputError, match="document 'b' has none.*embeddings="):
+    with pytest.raises(InvalidInputError, match=r"document 'b' has none.*embeddings="):
         Deduplicate(0.9).distinct(hits)
     with pytest.raises(DimensionMismatchError, match="of 2 and of 3 dimensions"):
         stage.distinct([hit("a", 1, 0, 0), hit("b")])

@@ -56,7 +56,7 @@ def test_each_weight_of_the_seed(about):
         (found,) = PHASE_R.scored([given], query)
         assert found.score == pytest.approx(score, abs=1e-12)
         assert dict(found.notes) == {"about": about}
-    assert PHASE_R == Rerank()
+    assert Rerank() == PHASE_R
 
 
 @pytest.mark.parametrize(
