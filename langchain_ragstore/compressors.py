@@ -122,12 +122,12 @@ class DynamicReranker(StageCompressor):
     .10), about tables (.50, .30, .20), conversational ones (.85, .10, .05) and others
     (.70, .20, .10), the first that fits; and .25 for the description of a table's columns
     if the query is about tables. See `retrieval.rerank`; in a search of this package's
-    stores, `config=RetrievalConfig(rerank=True)` does the same with stored vectors.
+    stores, `RetrievalConfig(rerank=True)` does the same with stored vectors.
 
     Attributes:
         embeddings: Makes the cosines of documents that carry none; results of this
             package's stores do, `with_scores=True`.
-        config: Weights and bonus.
+        retrieval_config: Weights and bonus.
         top_n: How many documents are left at most; None for all.
 
     Example:
@@ -145,7 +145,7 @@ class DynamicReranker(StageCompressor):
     """
 
     embeddings: Embeddings | None = None
-    config: RetrievalConfig = RetrievalConfig()
+    retrieval_config: RetrievalConfig = RetrievalConfig()
 
     @override
     def _staged(self, documents: list[Document], query: str) -> list[Hit]:
@@ -168,7 +168,7 @@ class DynamicReranker(StageCompressor):
                 hit = hits[at]
                 signals = {**hit.signals, "dense": cosine}
                 hits[at] = Hit(hit.record, hit.score, signals, notes=hit.notes)
-        return Rerank.of(self.config).scored(hits, query)
+        return Rerank.of(self.retrieval_config).scored(hits, query)
 
 
 class CoreTagBoost(StageCompressor):
@@ -215,8 +215,8 @@ class SemanticDeduplicator(StageCompressor):
 
     Documents are compared by the cosines of their vectors, which `embeddings` makes: what
     a retriever gives carries none. In a search of this package's stores,
-    `config=RetrievalConfig(dedup_threshold=0.88)` compares the stored ones, and goes on
-    among the candidates for others.
+    `RetrievalConfig(dedup_threshold=0.88)` compares the stored ones, and goes on among the
+    candidates for others.
 
     Attributes:
         threshold: The cosine that is not to be exceeded. How near two texts are that say
@@ -263,7 +263,7 @@ class TopicBucketer(StageCompressor):
     """Tells each document its topic, as `metadata["ragstore"]["topic"]`; the order stays.
 
     The data decide how many topics there are. The same documents get the same topics, in
-    any order. See `retrieval.buckets`; in a search, `config=RetrievalConfig(topics=True)`.
+    any order. See `retrieval.buckets`; in a search, `RetrievalConfig(topics=True)`.
 
     Attributes:
         embeddings: Makes the vectors.
@@ -318,8 +318,8 @@ class ModelReranker(StageCompressor):
     Attributes:
         model: A `BaseCrossEncoder`; a function, also an async one, of the query and a list
             of texts that returns their scores; or an `Embeddings`, for its cosines.
-        config: How many documents it is asked about (`reranked`; the others are left
-            out), in what batches and for how long.
+        retrieval_config: How many documents it is asked about (`reranked`; the others are
+            left out), in what batches and for how long.
         top_n: How many documents are left at most; None for all that it was asked about.
 
     Example:
@@ -340,7 +340,7 @@ class ModelReranker(StageCompressor):
     """
 
     model: Any
-    config: RetrievalConfig = RetrievalConfig()
+    retrieval_config: RetrievalConfig = RetrievalConfig()
     _stage: RerankByModel = PrivateAttr()
 
     @override
@@ -349,9 +349,9 @@ class ModelReranker(StageCompressor):
             raise InvalidInputError("ModelReranker needs a model, got None")
         self._stage = RerankByModel(
             to_reranker(self.model),
-            self.config.reranked,
-            self.config.rerank_batch,
-            self.config.rerank_seconds,
+            self.retrieval_config.reranked,
+            self.retrieval_config.rerank_batch,
+            self.retrieval_config.rerank_seconds,
         )
 
     @override

@@ -76,7 +76,7 @@ def staged(store: VectorStore, keywords: dict[str, Any]) -> Staged:
     if chosen.config.needs_vectors:
         raise StorageError(
             f"{type(store).__name__} gives no vectors of what it finds, which "
-            f"{' and '.join(chosen.config.needs_vectors)} of config= compare; "
+            f"{' and '.join(chosen.config.needs_vectors)} of retrieval_config= compare; "
             "DynamicReranker, SemanticDeduplicator and TopicBucketer with embeddings= make "
             "them anew, in a ContextualCompressionRetriever"
         )

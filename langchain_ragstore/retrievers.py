@@ -50,8 +50,8 @@ class RagRetriever(VectorStoreRetriever):
     and it explains its results.
 
     Over a store of another package it searches by similarity. It takes `k`, `filter`,
-    `score_threshold`, `with_scores`, `core_tags`, `reranker`, and of `config` what needs no
-    vectors, and says so if it is asked for more.
+    `score_threshold`, `with_scores`, `core_tags`, `reranker`, and of `retrieval_config`
+    what needs no vectors, and says so if it is asked for more.
 
     Attributes:
         vectorstore: What is searched.
@@ -66,8 +66,8 @@ class RagRetriever(VectorStoreRetriever):
         related: Whether documents without any likeness to the query (a score of at most
             1e-10) are left out, and everything for a blank query, as `RagPipeline` does.
             Scores of other packages' stores are not cut.
-        config: What else is done to what is found; None for nothing. This, `core_tags` and
-            `reranker` may be given to `invoke`, too, where they win.
+        retrieval_config: What else is done to what is found; None for nothing. This,
+            `core_tags` and `reranker` may be given to `invoke`, too, where they win.
         core_tags: Documents that have one of these tags, or are core by themselves, rank
             higher.
         reranker: A `BaseCrossEncoder`; a function, also an async one, of the query and a
@@ -92,13 +92,17 @@ class RagRetriever(VectorStoreRetriever):
 
     k: int | None = None
     related: bool = False
-    config: RetrievalConfig | None = None
+    retrieval_config: RetrievalConfig | None = None
     core_tags: tuple[str, ...] | None = None
     reranker: Any = None
 
     @model_validator(mode="before")
     @classmethod
     def _check_search_kwargs(cls, values: dict[str, Any]) -> dict[str, Any]:
+        fields = cls.model_fields
+        refuse_unknown(
+            "RagRetriever", {key: None for key in values if key not in fields}, fields
+        )
         search_kwargs = dict(values.get("search_kwargs") or {})
         unknown = {key: None for key in search_kwargs if key not in SEARCH_KEYWORDS}
         refuse_unknown("search_kwargs", unknown, SEARCH_KEYWORDS)
@@ -108,14 +112,14 @@ class RagRetriever(VectorStoreRetriever):
         search_type = values.get("search_type")
         if search_type is None:
             search_type = default_search(values.get("vectorstore"))
-        tags = values.get("core_tags")
+        tags, given = values.get("core_tags"), values.get("retrieval_config")
         to_reranker(values.get("reranker"))
         return {
             **values,
             "search_type": search_type,
             "search_kwargs": search_kwargs,
             "core_tags": None if tags is None else to_tags(tags),
-            "config": None if values.get("config") is None else to_config(values["config"]),
+            "retrieval_config": None if given is None else to_config(given),
         }
 
     # --- searching -------------------------------------------------------------------

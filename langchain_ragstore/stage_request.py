@@ -1,4 +1,4 @@
-"""The keywords `config`, `core_tags` and `reranker` of a search, as stages."""
+"""The keywords `retrieval_config`, `core_tags` and `reranker` of a search, as stages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from langchain_ragstore.vectors.arrays import cosines, unit_matrix, unit_vector
 if TYPE_CHECKING:
     from langchain_ragstore.retrieval.question import Stage
 
-STAGE_KEYWORDS: Final = ("config", "core_tags", "reranker")
+STAGE_KEYWORDS: Final = ("retrieval_config", "core_tags", "reranker")
 """Keywords that every search takes, also of other packages' stores."""
 
 _AS_IT_IS: Final = RetrievalConfig()
@@ -95,13 +95,13 @@ class Chosen:
 
 
 def to_chosen(keywords: Mapping[str, Any]) -> Chosen:
-    """What the keywords `config`, `core_tags` and `reranker` ask for.
+    """What the keywords `retrieval_config`, `core_tags` and `reranker` ask for.
 
     Raises:
         InvalidInputError: One of them is none.
     """
     return Chosen(
-        to_config(keywords.get("config")),
+        to_config(keywords.get("retrieval_config")),
         to_tags(keywords.get("core_tags")),
         to_reranker(keywords.get("reranker")),
     )
@@ -117,7 +117,7 @@ def to_config(config: Any) -> RetrievalConfig:
         return _AS_IT_IS
     if not isinstance(config, RetrievalConfig):
         raise InvalidInputError(
-            "config is a RetrievalConfig, such as RetrievalConfig.phase_r(), got "
+            "retrieval_config is a RetrievalConfig, such as RetrievalConfig.phase_r(), got "
             f"{config!r:.80}"
         )
     return config

@@ -298,7 +298,7 @@ def endless(query, texts):
 store = SQLiteVectorStore(HashingEmbeddings())
 store.add_texts(["green tea"])
 quick = RetrievalConfig(rerank_seconds=0.01)
-(found,) = store.search("tea", "hybrid", reranker=endless, config=quick)
+(found,) = store.search("tea", "hybrid", reranker=endless, retrieval_config=quick)
 print(found.metadata["ragstore"]["reranker_failed"])
 """
     started = time.monotonic()
