@@ -11,6 +11,7 @@ import time
 import pytest
 from langchain_core.cross_encoders import BaseCrossEncoder
 
+from fakes import label
 from langchain_ragstore.config import MAX_ABANDONED
 from langchain_ragstore.model import Hit, Record
 from langchain_ragstore.retrieval import waiting
@@ -158,7 +159,7 @@ async def failing_later(query, texts):
         (lambda query, texts: [1, 2, 3, float("inf")], "score inf for 'te'"),
         (lambda query, texts: ["much"] * 4, "ValueError: could not convert"),
     ],
-    ids=str,
+    ids=label,
 )
 def test_what_fails_changes_nothing(model, words, seconds, caplog):
     stage = RerankByModel(model, seconds=seconds)
