@@ -55,18 +55,16 @@ def labels(groups: Sequence[Sequence[str]]) -> list[str]:
                 own[word] * math.log((1 + others) / (1 + outside)) if others else own[word]
             )
 
-        # A word of one text tells of that text, unless the group has no other.
-        least = 1 if len(group) == 1 else 2
-        often = [word for word, count in own.items() if count >= least] or list(own)
-        best = sorted(
-            often, key=lambda word: (-round(worth(word), 9), -len(word) * _dense(word))
-        )
-        chosen = _apart([word for word in best if worth(word) > 0])
+        telling = [word for word in own if worth(word) > 0]
+        # A word of one text tells of that text: only if there is no better one.
+        often = [word for word in telling if own[word] > 1] or telling
+        chosen = _apart(sorted(often, key=lambda word: _order(word, worth(word))))
         found.append(", ".join(chosen) or f"topic {at}")
     return found
 
 
 def _order(word: str, worth: float) -> tuple[float, int]:
+    """The most telling first; of pieces of a script without blanks, the longest."""
     return -round(worth, 9), -len(word) if _dense(word) else 0
 
 

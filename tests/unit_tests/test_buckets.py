@@ -142,6 +142,12 @@ def test_labels_leave_out_what_tells_nothing():
     assert labels([["same words"], ["same words"]]) == ["topic 1", "topic 2"]
     assert labels([["green tea", "green tea"]]) == ["green, tea"]
     assert labels([]) == []
+    # words of single texts only where no word is of several
+    assert labels([["tea one", "tea two"], ["fee", "fee"]]) == ["tea", "fee"]
+    assert labels([["green tea", "black tea"], ["steel tea", "tea"]]) == [
+        "green, black",
+        "steel",
+    ]
 
 
 def test_titles_are_read():
