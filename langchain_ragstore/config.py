@@ -68,6 +68,63 @@ LEAST_SHARED: Final = 3
 """Characters that two chunks must share at their border to be taken for an overlap, where
 their positions do not tell: an equal letter or two stand there by chance."""
 
+# The defaults of `RetrievalConfig`. "The seed's" is the design document of the assistant
+# that this package restates (its phase R); all of them are off until asked for.
+CODE_WEIGHTS: Final = (0.55, 0.35, 0.10)
+"""Weights of meaning, words and title where a query is about code (the seed's)."""
+
+TABLE_WEIGHTS: Final = (0.50, 0.30, 0.20)
+"""The same, where it is about a table (the seed's)."""
+
+CONVERSATIONAL_WEIGHTS: Final = (0.85, 0.10, 0.05)
+"""The same, where it is a turn of a talk (the seed's)."""
+
+OTHER_WEIGHTS: Final = (0.70, 0.20, 0.10)
+"""The same, for all other queries (the seed's)."""
+
+SCHEMA_BONUS: Final = 0.25
+"""What a description of a table's columns gains where a query is about a table (the
+seed's)."""
+
+CORE_FACTOR: Final = 1.33
+"""What the score of a document with a core tag is multiplied by (the seed's)."""
+
+DEDUP_THRESHOLD: Final = 0.88
+"""Cosine above which two results say the same (the seed's). Models differ: with those of
+the E5 kind, two pages of one manual exceed it."""
+
+STAGE_CANDIDATES: Final = 50
+"""Candidates that stages choose from, in searches that fetch no more than k without them:
+as many as a hybrid search fetches."""
+
+RERANKED: Final = 50
+"""Candidates that a reranking model is asked about: in the measurements of
+`DEFAULT_HYBRID_CANDIDATES`, what ranks lower is seldom an answer."""
+
+RERANK_BATCH: Final = 32
+"""Texts in one call of a reranking model: the batch of sentence-transformers."""
+
+RERANK_SECONDS: Final = 30.0
+"""How long a search waits for a reranking model: its first call may have to load it, and
+who asks has given up by then."""
+
+MAX_ABANDONED: Final = 8
+"""Calls of reranking models that may still run after their time was over: a thread cannot
+be ended from outside, so no more are begun."""
+
+MAX_TOPICS: Final = 8
+"""Topics that results are sorted into at most: more are a list again."""
+
+LEAST_SILHOUETTE: Final = 0.1
+"""Mean silhouette (Rousseeuw 1987) from which on results are of several topics: of 10 to 50
+random vectors of 64 to 512 dimensions, which have none, it stayed below."""
+
+TOPIC_ROUNDS: Final = 50
+"""Rounds of k-means at most; with so few points it stands still after about ten."""
+
+TOPIC_WORDS: Final = 3
+"""Words in the label of a topic."""
+
 EXPLAINED_TERMS: Final = 64
 """Terms of a query whose part in a score an explanation looks up, one search for each."""
 

@@ -146,12 +146,20 @@ class Hit:
             BM25). A signal that was not measured is absent, which is not the same as 0.
         joined: Ids of the chunks that the text was joined from, in reading order; empty
             if it is the record's own.
+        notes: What stages have to say in words, by name: a topic, or why a reranker's
+            answer is missing.
     """
 
     record: Record
     score: float
     signals: Mapping[str, float] = field(default_factory=dict)
     joined: tuple[str, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
+
+    def noted(self, name: str, words: str | None) -> tuple[tuple[str, str], ...]:
+        """Its notes with another one under a name; None to take that away."""
+        others = tuple(note for note in self.notes if note[0] != name)
+        return others if words is None else (*others, (name, words))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -22,6 +22,9 @@ from langchain_ragstore.retrieval.question import Question, Shelf
 from langchain_ragstore.retrieval.sources import Lexical
 from langchain_ragstore.search_request import Search, to_search
 from langchain_ragstore.vectors.arrays import unit_vector
+
+_SAID: Final = ("topic", "reranker_failed")
+"""Notes that results carry whether or not their scores were asked for."""
 
 Scored = list[tuple[Document, float]]
 """Documents with their scores, as LangChain's `…_with_score` methods give them."""
@@ -215,7 +218,7 @@ class Searcher(Reembedding):
 
     @property
     def _shelf(self) -> Shelf:
-        return Shelf(self._backend, self.collection_name)
+        return Shelf(self._backend, self.collection_name, self._analyzer)
 
 
 def result(hit: Hit, *, marked: bool) -> Document:
@@ -229,6 +232,7 @@ def result(hit: Hit, *, marked: bool) -> Document:
     details: dict[str, Any] = dict(hit.signals) if marked else {}
     if hit.joined:
         details["joined"] = list(hit.joined)
+    details |= {name: words for name, words in hit.notes if marked or name in _SAID}
     if marked:
         document.metadata["relevance_score"] = hit.score
     if marked or details:

@@ -22,6 +22,7 @@ from langchain_ragstore.indexing import SQLiteRecordManager
 from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.retrievers import RagRetriever
 from langchain_ragstore.similarity_search import SimilaritySearch
+from langchain_ragstore.stage_request import STAGE_KEYWORDS
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.storage.sqlite.connection import MEMORY
 from langchain_ragstore.stores import SQLiteByteStore
@@ -37,7 +38,8 @@ class BackendVectorStore(SimilaritySearch):
 
         Args:
             **kwargs: `search_type` (see `search`), `search_kwargs` (the keywords of
-                that search), `k`, and LangChain's `tags`, `metadata`, `name`.
+                that search), `k`, `retrieval_config`, `core_tags` and `reranker` (see
+                `RagRetriever`), and LangChain's `tags`, `metadata`, `name`.
 
         Returns:
             A retriever whose filter a caller can narrow but not widen.
@@ -45,7 +47,10 @@ class BackendVectorStore(SimilaritySearch):
         Raises:
             TypeError: A keyword that nothing reads.
         """
-        known = ("search_type", "search_kwargs", "k", "tags", "metadata", "name")
+        known = (
+            *("search_type", "search_kwargs", "k", *STAGE_KEYWORDS),
+            *("tags", "metadata", "name"),
+        )
         unknown = {key: None for key in kwargs if key not in known}
         refuse_unknown("as_retriever", unknown, (*known, "search_kwargs={'filter': ...}"))
         tags = [*(kwargs.pop("tags", None) or []), *self._get_retriever_tags()]

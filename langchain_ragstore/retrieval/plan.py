@@ -13,7 +13,7 @@ from langchain_ragstore.retrieval.candidates import Candidates
 from langchain_ragstore.retrieval.cut import Threshold, Top, relevance
 from langchain_ragstore.retrieval.fuse import SIGNALS, Fused, Legs
 from langchain_ragstore.retrieval.hybrid import Fusion
-from langchain_ragstore.retrieval.question import Question, Shelf, Stage
+from langchain_ragstore.retrieval.question import Question, Rescoring, Shelf, Stage
 from langchain_ragstore.retrieval.sources import Source
 from langchain_ragstore.retrieval.trace import Trace, Untraced
 from langchain_ragstore.storage.base import View
@@ -62,8 +62,9 @@ class Plan:
 
     @property
     def least(self) -> float:
-        """The relevance below which nothing is kept."""
-        cuts = [stage.least for stage in self.stages if isinstance(stage, Threshold)]
+        """The relevance below which nothing is kept, of scores as candidates have them."""
+        stages = takewhile(lambda stage: not isinstance(stage, Rescoring), self.stages)
+        cuts = [stage.least for stage in stages if isinstance(stage, Threshold)]
         return max(cuts, default=-math.inf)
 
 

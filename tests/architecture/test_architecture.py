@@ -46,6 +46,10 @@ LAYERS = {
     "stores": 5,
     "vectorstores": 5,
     "foreign": 5,
+    "foreign_stages": 5,
+    "compressors": 5,
+    "documents_as_hits": 5,
+    "stage_request": 5,
     "notebook": 5,
     "retrievers": 5,
     "search_request": 5,
@@ -83,14 +87,26 @@ SQLITE = "storage.sqlite"
 
 ALLOWED = {
     "__init__": {
-        *("collections", "documents", "errors", "embeddings.batched"),
-        *("embeddings.hashing", "embeddings.local", "embeddings.mock", "evaluation"),
-        *("indexing", "ingestion", "notebook", "notebook.explanation", "path_report"),
-        *("pipeline", "retrieval.analyze", "retrieval.plan", "retrievers", "stores"),
-        *("structured_query", "text.analyzer", "text_splitters"),
-        "vectorstores",
+        *("collections", "compressors", "documents", "embeddings.batched"),
+        *("embeddings.hashing", "embeddings.local", "embeddings.mock", "errors"),
+        *("evaluation", "indexing", "ingestion", "notebook", "notebook.explanation"),
+        *("path_report", "pipeline", "retrieval.analyze", "retrieval.plan"),
+        *("retrieval.settings", "retrievers", "stores", "structured_query"),
+        *("text.analyzer", "text_splitters", "vectorstores"),
     },
     "chains": {"errors"},
+    "compressors": {
+        *(
+            "config",
+            "documents_as_hits",
+            "errors",
+            "model",
+            "stage_request",
+            "vectors.arrays",
+        ),
+        *(f"retrieval.{name}" for name in ("boost", "buckets", "dedup", "rerank")),
+        *(f"retrieval.{name}" for name in ("rerank_model", "settings")),
+    },
     "config": set(),
     "document_reader": {
         *(
@@ -145,6 +161,7 @@ ALLOWED = {
         "vectors.arrays",
     },
     "documents": {"config", "errors", "filters", "metadata", "model", "text.analyzer"},
+    "documents_as_hits": {"errors", "model", "vectors.arrays"},
     "embedder": {
         *("config", "documents", "errors", "model", "storage.base", "unstored"),
         *("embeddings.batched", "embeddings.named", "embeddings.running"),
@@ -185,7 +202,15 @@ ALLOWED = {
         *("paths", "progress", "sources", "vectorstores"),
         *(f"loaders.{name}" for name in ("file_loader", "files", "hygiene")),
     },
-    "foreign": {"documents", "errors", "filters", "ingestion", "retrieval.cut"},
+    "foreign": {
+        *("documents", "errors", "filters", "ingestion", "stage_request"),
+        *(f"retrieval.{name}" for name in ("cut",)),
+    },
+    "foreign_stages": {
+        *("config", "documents", "documents_as_hits", "errors", "foreign", "keywords"),
+        *("stage_request",),
+        *(f"retrieval.{name}" for name in ("boost", "importance", "rerank_model")),
+    },
     "indexing": {
         *("documents", "errors", "keywords"),
         *(f"{SQLITE}.{name}" for name in ("connection", "lease", "ledger")),
@@ -240,13 +265,14 @@ ALLOWED = {
         "notebook.plain",
     },
     "notebook.explanation": {
-        *("notebook.findings_page", "notebook.findings_plain", "retrieval.explain"),
+        *("notebook.findings_page", "notebook.findings_plain"),
+        *(f"retrieval.{name}" for name in ("findings",)),
     },
     "notebook.findings_page": {
         *("notebook.characters", "notebook.findings_plain", "notebook.page"),
-        "retrieval.explain",
+        *(f"retrieval.{name}" for name in ("findings",)),
     },
-    "notebook.findings_plain": {"notebook.characters", "retrieval.explain"},
+    "notebook.findings_plain": {"notebook.characters", "retrieval.findings"},
     "notebook.layout": {"notebook.locate"},
     "notebook.locate": set(),
     "notebook.page": {"notebook.characters", "notebook.layout"},
@@ -268,12 +294,27 @@ ALLOWED = {
         *("config", "retrieval.query_lexicon", "retrieval.query_shapes"),
         *("retrieval.query_talk", "text.terms"),
     },
+    "retrieval.boost": {"config", "model", "retrieval.question"},
+    "retrieval.buckets": {
+        *("config", "model"),
+        *(f"retrieval.{name}" for name in ("hit_vectors", "labels", "question")),
+    },
     "retrieval.cut": {"model", "retrieval.question"},
+    "retrieval.dedup": {
+        *("config", "model", "vectors.arrays"),
+        *(f"retrieval.{name}" for name in ("hit_vectors", "question")),
+    },
     "retrieval.diversify": {"model", "retrieval.question"},
     "retrieval.explain": {
         *("config", "filters", "model"),
-        *(f"retrieval.{name}" for name in ("cut", "diversify", "group", "hybrid", "plan")),
-        *(f"retrieval.{name}" for name in ("question", "sources", "trace")),
+        *(
+            f"retrieval.{name}"
+            for name in ("cut", "diversify", "findings", "group", "hybrid")
+        ),
+        *(
+            f"retrieval.{name}"
+            for name in ("importance", "plan", "question", "sources", "trace")
+        ),
     },
     "retrieval.candidates": {
         *("model", "retrieval.fuse", "retrieval.question", "storage.base"),
@@ -304,17 +345,26 @@ ALLOWED = {
     "retrieval.query_table_words": set(),
     "retrieval.query_talk": set(),
     "retrieval.query_words": set(),
-    "retrieval.question": {"filters", "model", "storage.base"},
+    "retrieval.question": {"filters", "model", "storage.base", "text.analyzer"},
     "retrieval.sources": {"model", "retrieval.question", "storage.base"},
     "retrieval.trace": {"model"},
     "retrievers": {
-        *("config", "documents", "errors", "filters", "foreign", "keywords"),
-        *("notebook.explanation", "search_request", "searching"),
+        *(
+            "config",
+            "documents",
+            "errors",
+            "filters",
+            "foreign",
+            "foreign_stages",
+            "keywords",
+        ),
+        *("notebook.explanation", "search_request", "searching", "stage_request"),
+        *(f"retrieval.{name}" for name in ("settings",)),
     },
     "scope": {"errors", "filters", "metadata", "model"},
     "sources": {"foreign", "ingestion", "vectorstores"},
     "search_request": {
-        *("config", "documents", "errors", "filters", "keywords"),
+        *("config", "documents", "errors", "filters", "keywords", "stage_request"),
         *(f"retrieval.{name}" for name in ("cut", "diversify", "fuse", "group", "hybrid")),
         *(f"retrieval.{name}" for name in ("neighbours", "plan", "question", "sources")),
     },
@@ -325,6 +375,14 @@ ALLOWED = {
     },
     "similarity_search": {
         *("config", "documents", "retrieval.cut", "searching", "text_search"),
+    },
+    "stage_request": {
+        *("documents", "errors", "vectors.arrays"),
+        *(f"retrieval.{name}" for name in ("boost", "buckets", "dedup", "importance")),
+        *(
+            f"retrieval.{name}"
+            for name in ("question", "rerank", "rerank_model", "settings")
+        ),
     },
     "storage": set(),
     "storage.base": {"errors", "filters", "model"},
@@ -459,14 +517,28 @@ ALLOWED = {
     "vectorstores": {
         *("config", "document_writer", "documents", "embeddings.named", "errors"),
         *("filters", "indexing", "keywords", "retrievers", "similarity_search"),
-        *(f"{SQLITE}.backend", f"{SQLITE}.connection", "stores", "text.analyzer"),
+        *("stage_request", "storage.sqlite.backend", "storage.sqlite.connection", "stores"),
+        "text.analyzer",
     },
     "unstored": {"config", "errors", "model", "storage.base"},
     "watching": {"config", "errors", "folders", "path_report"},
+    "retrieval.waiting": {"config"},
+    "retrieval.settings": {"config", "errors"},
+    "retrieval.rerank_model": {
+        *("config", "model", "retrieval.boost", "retrieval.question", "retrieval.waiting"),
+    },
+    "retrieval.rerank": {
+        *("config", "model", "retrieval.analyze", "retrieval.boost", "retrieval.question"),
+        *("retrieval.settings", "text.analyzer", "vectors.arrays"),
+    },
+    "retrieval.labels": {"config", "retrieval.query_words", "text.terms"},
+    "retrieval.hit_vectors": {"errors", "model"},
+    "retrieval.findings": {"retrieval.plan", "retrieval.trace"},
 }
 """What each module may import. `python tests/architecture/graph.py` prints what it does."""
 
 LONG_FILES = {
+    "config": "every constant with its source, so that one can be found",
     "filters": "the dialect in one place: meaning and grammar change together",
     f"{SQLITE}.reader": "one class with what the protocol reads, and its steps",
     "text.terms": "one tokenizer with its character classes",

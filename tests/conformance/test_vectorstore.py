@@ -11,6 +11,7 @@ from langchain_ragstore import (
     CollectionManager,
     HashingEmbeddings,
     RagRetriever,
+    RetrievalConfig,
     SQLiteVectorStore,
 )
 from langchain_ragstore.collection_retriever import CollectionRetriever
@@ -90,6 +91,36 @@ class TestWindowedRetriever(TestRetriever):
     def retriever_constructor_params(self):
         keywords = {"window": 1, "group_by": "source"}
         return {"vectorstore": filled(), "search_kwargs": keywords}
+
+
+def longest(query: str, texts: list[str]) -> list[int]:
+    return [len(text) for text in texts]
+
+
+class TestStagedRetriever(TestRetriever):
+    """With every stage on."""
+
+    @property
+    def retriever_constructor_params(self):
+        everything = RetrievalConfig(
+            rerank=True, importance_threshold=0, dedup_threshold=1, topics=True
+        )
+        return {
+            "vectorstore": filled(),
+            "retrieval_config": everything,
+            "core_tags": ["core"],
+            "reranker": longest,
+            "search_kwargs": {"window": 1, "group_by": "source", "with_scores": True},
+        }
+
+
+class TestStagedForeignRetriever(TestRetriever):
+    @property
+    def retriever_constructor_params(self):
+        store = InMemoryVectorStore(HashingEmbeddings(64))
+        store.add_texts([f"tide number {n}" for n in range(5)])
+        staged = {"core_tags": ["core"], "reranker": longest}
+        return {"vectorstore": store, "search_kwargs": {"with_scores": True}, **staged}
 
 
 class TestForeignRetriever(TestRetriever):
