@@ -10,19 +10,27 @@ happens with a probability of 10^-7 (birthday bound n²/2^63), and costs one wro
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_ragstore.text.terms import is_unspaced
+from langchain_ragstore.text.terms import LONGEST_REMEMBERED, is_unspaced
 
 CODE_POINT_BITS: Final = 21
 """Bits of a code point: the last is 0x10FFFF."""
 
-_PAIR: Final = 1 << 63
-_TITLE: Final = 1 << 62
+KEY_BYTES: Final = 8
+"""Bytes of a number."""
+
+PAIR: Final = 1 << 63
+"""Flag of pairs and single characters."""
+
+TITLE: Final = 1 << 62
+"""Flag of a title's terms."""
+
 _HASH_MASK: Final = (1 << 62) - 1
 _CODE_POINT: Final = (1 << CODE_POINT_BITS) - 1
 _CACHE: Final = 1 << 16
@@ -40,9 +48,9 @@ def body_key(term: str) -> int:
         The number, the same in every process.
     """
     if is_pair(term):
-        return _PAIR | ord(term[0]) << CODE_POINT_BITS | ord(term[1])
+        return PAIR | ord(term[0]) << CODE_POINT_BITS | ord(term[1])
     if is_single(term):
-        return _PAIR | ord(term) << CODE_POINT_BITS
+        return PAIR | ord(term) << CODE_POINT_BITS
     data = term.encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(data, digest_size=8).digest()
     return int.from_bytes(digest, "big") & _HASH_MASK
@@ -50,7 +58,35 @@ def body_key(term: str) -> int:
 
 def title_key(term: str) -> int:
     """The number of a term of the title, which is none of the body's."""
-    return body_key(term) | _TITLE
+    return body_key(term) | TITLE
+
+
+class KeysOfPieces(dict[str | bytes, bytes]):
+    """The numbers of each piece's terms, 8 bytes each; made once and remembered.
+
+    When it is full it starts anew. Threads may share it, since each entry has only one
+    possible value.
+
+    Args:
+        terms_of: The terms of a piece, as `text.terms.TermsOfWords` gives them.
+    """
+
+    def __init__(self, terms_of: Mapping[str, Sequence[str]]) -> None:
+        super().__init__()
+        self._terms_of = terms_of
+
+    def __missing__(self, piece: str | bytes) -> bytes:
+        word = piece.decode() if isinstance(piece, bytes) else piece
+        made = np.array([body_key(term) for term in self._terms_of[word]], "<u8").tobytes()
+        if len(word) <= LONGEST_REMEMBERED:
+            if len(self) >= _CACHE:
+                self.clear()
+            self[piece] = made
+        return made
+
+    def __call__(self, pieces: Iterable[str | bytes]) -> bytes:
+        """The numbers of some pieces' terms, one after the other."""
+        return b"".join(map(self.__getitem__, pieces))
 
 
 def is_pair(term: str) -> bool:
@@ -76,6 +112,21 @@ def key_range(term: str) -> tuple[int, int]:
     return first, first + (1 << CODE_POINT_BITS if is_single(term) else 1)
 
 
+def pair_keys(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """The numbers of pairs of characters in a body; a second one of 0 is none.
+
+    Args:
+        first: Code points of unspaced scripts, shape `(count,)`.
+        second: Others, of the same shape.
+
+    Example:
+        >>> pair_keys(np.array([0x6771]), np.array([0x4EAC])) == body_key("東京")
+        array([ True])
+    """
+    wide = first.astype(np.uint64) << np.uint64(CODE_POINT_BITS)
+    return np.uint64(PAIR) | wide | second.astype(np.uint64)
+
+
 def last_characters(
     keys: NDArray[np.uint64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
@@ -91,12 +142,35 @@ def last_characters(
     Returns:
         The numbers of the single characters, and the places of the pairs they end.
     """
-    places = np.flatnonzero(keys >= np.uint64(_PAIR))
+    places = np.flatnonzero(keys >= np.uint64(PAIR))
     places = places[(keys[places] & np.uint64(_CODE_POINT)) > 0]
     pairs = keys[places]
-    row = rows[places].astype(np.uint64) << np.uint64(CODE_POINT_BITS)
-    second = pairs & np.uint64(_CODE_POINT)
     first = (pairs >> np.uint64(CODE_POINT_BITS)) & np.uint64(_CODE_POINT)
-    lonely = ~np.isin(row | second, row | first)
-    singles = np.uint64(_PAIR) | (second[lonely] << np.uint64(CODE_POINT_BITS))
+    second = pairs & np.uint64(_CODE_POINT)
+    lonely = unbegun(second, rows[places], first, rows[places])
+    singles = np.uint64(PAIR) | (second[lonely] << np.uint64(CODE_POINT_BITS))
     return singles, places[lonely]
+
+
+def unbegun(
+    characters: NDArray[np.unsignedinteger],
+    rows: NDArray[np.int64],
+    begun: NDArray[np.unsignedinteger],
+    begun_rows: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Which characters begin no pair of their row.
+
+    Args:
+        characters: Code points, shape `(count,)`.
+        rows: Their rows, below 2^42.
+        begun: Code points that begin a pair.
+        begun_rows: Their rows.
+    """
+    bits = np.uint64(CODE_POINT_BITS)
+    wanted = rows.astype(np.uint64) << bits | characters
+    known = np.sort(begun_rows.astype(np.uint64) << bits | begun)
+    if not len(known):
+        return np.ones(len(wanted), np.bool_)
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    found: NDArray[np.bool_] = known[at] != wanted
+    return found

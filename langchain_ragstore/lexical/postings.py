@@ -9,16 +9,14 @@ unless all are 1, the frequencies in a byte each. Frequencies above 255 are writ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_ragstore.config import BM25_MAX_FREQUENCY, POSTING_BLOCK_BYTES
-from langchain_ragstore.lexical.keys import body_key, last_characters, title_key
-from langchain_ragstore.model import Terms
+from langchain_ragstore.config import POSTING_BLOCK_BYTES
 
 Rows = NDArray[np.int64]
 Keys = NDArray[np.uint64]
@@ -54,91 +52,6 @@ class Postings:
     def starts(self) -> Rows:
         """Where each term's rows begin."""
         return np.cumsum(self.counts) - self.counts
-
-
-def gathered(keys: Keys, rows: Rows, frequencies: NDArray[np.integer]) -> Postings:
-    """Sort postings that come in any order; equal ones of a row are added up.
-
-    Args:
-        keys: The number of each posting's term.
-        rows: Its row.
-        frequencies: How often the term occurs there, at least 1.
-    """
-    # What is merged or comes text by text is in order but for the terms; one stable sort,
-    # which is fast on sorted runs, is then enough.
-    order = np.argsort(keys, kind="stable")
-    again = keys[order][1:] == keys[order][:-1]
-    if (again & (rows[order][1:] < rows[order][:-1])).any():
-        order = np.lexsort((rows, keys))
-    keys, rows, wide = keys[order], rows[order], frequencies[order].astype(np.int64)
-    if len(keys):
-        new = np.ones(len(keys), np.bool_)
-        new[1:] = (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])
-        if not new.all():
-            wide = np.add.reduceat(wide, np.flatnonzero(new))
-            keys, rows = keys[new], rows[new]
-    first = np.flatnonzero(np.diff(keys, prepend=keys[:1] + np.uint64(1)))
-    counts = np.diff(first, append=len(keys)).astype(np.int64)
-    narrow = np.minimum(wide, BM25_MAX_FREQUENCY).astype(np.uint8)
-    return Postings(keys[first], counts, rows, narrow)
-
-
-def of_terms(texts: Sequence[Terms]) -> Postings:
-    """The posting lists of some texts; their rows are their places.
-
-    Besides its terms, a row is listed under each single character that only ends pairs;
-    see `keys.last_characters`.
-    """
-    keys: list[int] = []
-    frequencies: list[int] = []
-    body = [len(text.body) for text in texts]
-    title = [len(text.title) for text in texts]
-    for text in texts:
-        keys.extend(map(body_key, text.body))
-        frequencies.extend(text.body.values())
-    for text in texts:
-        keys.extend(map(title_key, text.title))
-        frequencies.extend(text.title.values())
-    numbers = np.array(keys, np.uint64)
-    places = np.arange(len(texts))
-    rows = np.concatenate([np.repeat(places, body), np.repeat(places, title)])
-    often = np.minimum(np.array(frequencies, np.int64), BM25_MAX_FREQUENCY)
-    bodies = sum(body)
-    singles, ends = last_characters(numbers[:bodies], rows[:bodies])
-    return gathered(
-        np.concatenate([numbers, singles]),
-        np.concatenate([rows, rows[ends]]),
-        np.concatenate([often, often[ends]]),
-    )
-
-
-def merged(parts: Sequence[Postings]) -> Postings:
-    """The lists of several `Postings` as one."""
-    keys = [np.repeat(part.keys, part.counts) for part in parts]
-    return gathered(
-        np.concatenate([*keys, np.empty(0, np.uint64)]),
-        np.concatenate([*(part.rows for part in parts), np.empty(0, np.int64)]),
-        np.concatenate([*(part.frequencies for part in parts), np.empty(0, np.uint8)]),
-    )
-
-
-def renumbered(postings: Postings, new: Rows) -> Postings:
-    """Give rows other numbers and drop those that get none.
-
-    Args:
-        postings: Any lists.
-        new: The number of each old row, -1 for none; shape `(old rows,)`.
-    """
-    rows = new[postings.rows]
-    kept = rows >= 0
-    counts = np.add.reduceat(kept, postings.starts) if len(kept) else postings.counts
-    left = counts > 0
-    return Postings(
-        postings.keys[left],
-        counts[left].astype(np.int64),
-        rows[kept],
-        postings.frequencies[kept],
-    )
 
 
 # --- bytes -----------------------------------------------------------------------------
@@ -204,28 +117,6 @@ def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
         ]
         yield int(postings.keys[first]), b"".join(columns)
         first = after
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
-    """Posting lists of some texts, ready to be written.
-
-    Attributes:
-        blocks: First term and bytes of each block.
-        body: How many terms each text's body has.
-        title: How many its title has.
-    """
-
-    blocks: Sequence[tuple[int, bytes]]
-    body: Rows
-    title: Rows
-
-
-def prepared(texts: Sequence[Terms]) -> Prepared:
-    """The posting lists of at least one text."""
-    body = np.array([sum(text.body.values()) for text in texts], np.int64)
-    title = np.array([sum(text.title.values()) for text in texts], np.int64)
-    return Prepared(list(encoded(of_terms(texts))), body, title)
 
 
 def _lists(

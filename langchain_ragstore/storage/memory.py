@@ -18,6 +18,7 @@ from langchain_ragstore.model import (
     LexicalScores,
     Record,
     Terms,
+    Unanalyzed,
     Vector,
     ranked,
 )
@@ -75,10 +76,11 @@ class MemoryBackend:
             for id in remove:
                 new.pop(id, None)
             rest = dict(new)
-            given = [record.terms for record in records if record.terms is not None]
+            terms = [_own(record.terms) for record in records]
+            given = [made for made in terms if made is not None]
             if given:
                 _check_analyzer(collection, _indexed(new.values()), given)
-            for record in records:
+            for record, made in zip(records, terms, strict=True):
                 before = new.get(record.id)
                 new[record.id] = replace(
                     record,
@@ -86,7 +88,7 @@ class MemoryBackend:
                     vector=None if record.vector is None else record.vector.copy(),
                     created_at=before.created_at if before is not None else now,
                     updated_at=now,
-                    terms=_own(record.terms),
+                    terms=made,
                     indexed=None,
                     encoded=None,
                 )
@@ -229,7 +231,7 @@ class MemoryBackend:
         """See `Backend.lexical_scores`."""
         with self._lock:
             found = self._chosen(collection, None, EVERYTHING)
-            indexed = {r.id: r.terms for r in found if r.terms is not None}
+            indexed = {r.id: r.terms for r in found if isinstance(r.terms, Terms)}
             _check_analyzer(collection, indexed.values(), [query])
         scores, reachable = scored(indexed, query)
         wanted = set(ids)
@@ -243,15 +245,18 @@ class MemoryBackend:
             indexed = _indexed(self._chosen(collection, None, EVERYTHING))
         return indexed[0].analyzer if indexed else None
 
-    def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
+    def reindex(
+        self, collection: str, terms_of: Callable[[Record], Terms | Unanalyzed | None]
+    ) -> int:
         """See `Backend.reindex`."""
         with self._lock:
             old = {r.id: r for r in self._chosen(collection, None, EVERYTHING)}
             made = {
-                id: terms_of(_copy(record, vectors=False)) for id, record in old.items()
+                id: _own(terms_of(_copy(record, vectors=False)))
+                for id, record in old.items()
             }
             _check_analyzer(collection, (), filter(None, made.values()))
-            new = {id: replace(r, terms=_own(made[id])) for id, r in old.items()}
+            new = {id: replace(r, terms=made[id]) for id, r in old.items()}
             if new:
                 self._records[collection] = new
             return len(_indexed(new.values()))
@@ -375,14 +380,15 @@ def _copy(record: Record, vectors: bool) -> Record:  # noqa: FBT001 - private
     return replace(record, metadata=metadata, vector=vector, terms=None)
 
 
-def _own(terms: Terms | None) -> Terms | None:
-    if terms is None:
+def _own(given: Terms | Unanalyzed | None) -> Terms | None:
+    if given is None:
         return None
+    terms = given.terms() if isinstance(given, Unanalyzed) else given
     return replace(terms, body=dict(terms.body), title=dict(terms.title))
 
 
 def _indexed(records: Iterable[Record]) -> list[Terms]:
-    return [record.terms for record in records if record.terms is not None]
+    return [record.terms for record in records if isinstance(record.terms, Terms)]
 
 
 def _check_analyzer(

@@ -145,7 +145,12 @@ ALLOWED = {
     "lexical": set(),
     "lexical.bm25": {"config", "lexical.keys", "model"},
     "lexical.keys": {"text.terms"},
-    "lexical.postings": {"config", "lexical.keys", "model"},
+    "lexical.gathering": {
+        "config",
+        *("lexical.keys", "lexical.occurrences", "lexical.postings", "model"),
+    },
+    "lexical.occurrences": {"lexical.keys", "lexical.postings", "model", "text.terms"},
+    "lexical.postings": {"config"},
     "loaders": {"errors", "loaders.file_loader", "loaders.files"},
     "loaders.archives": set(),
     "loaders.delimited": {
@@ -258,7 +263,7 @@ ALLOWED = {
     "storage.ordering": {"errors", "filters", "model"},
     SQLITE: set(),
     f"{SQLITE}.backend": {
-        *("filters", "metadata", "model", "storage.base"),
+        *("filters", "lexical.gathering", "metadata", "model", "storage.base"),
         *(f"{SQLITE}.{name}" for name in ("connection", "models", "reader", "reindexing")),
         *(f"{SQLITE}.{name}" for name in ("remodelling", "resident", "schema")),
         *(f"{SQLITE}.{name}" for name in ("segments", "statements", "steps")),
@@ -283,7 +288,7 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("resident", "segments", "statements")),
     },
     f"{SQLITE}.reindexing": {
-        *("errors", "lexical.postings", "model", "storage.base"),
+        *("errors", "lexical.gathering", "model", "storage.base"),
         *(f"{SQLITE}.{name}" for name in ("connection", "resident", "segments")),
         *(f"{SQLITE}.{name}" for name in ("statements", "steps")),
     },
@@ -299,7 +304,8 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("connection", "resident", "statements")),
     },
     f"{SQLITE}.segments": {
-        *("config", "errors", "lexical.postings", "model", f"{SQLITE}.statements"),
+        *("config", "errors", "lexical.gathering", "lexical.postings"),
+        f"{SQLITE}.statements",
     },
     f"{SQLITE}.statements": set(),
     f"{SQLITE}.steps": {
@@ -316,7 +322,7 @@ ALLOWED = {
     "structured_query": {"errors"},
     "text": set(),
     "text.analyzer": {
-        *("config", "errors", "model"),
+        *("config", "errors", "lexical.keys", "model"),
         *(f"text.{name}" for name in ("callables", "phrases", "synonyms", "terms")),
     },
     "text.callables": {"config", "errors"},

@@ -26,23 +26,16 @@ from langchain_ragstore.config import (
     SEGMENT_ROWS,
 )
 from langchain_ragstore.errors import CorruptStoreError, RagStoreError
+from langchain_ragstore.lexical.gathering import Prepared, merged, renumbered
 from langchain_ragstore.lexical.postings import (
     Block,
     Keys,
-    Prepared,
     Rows,
     encoded,
-    merged,
     packed,
-    prepared,
-    renumbered,
     unpacked,
 )
-from langchain_ragstore.model import Terms
 from langchain_ragstore.storage.sqlite import statements as sql
-
-SEGMENT_TEXTS: Final = 2_000
-"""Texts whose postings are sorted at once: bounds the memory that a large batch takes."""
 
 _STAMP_BYTES: Final = 8
 _LAST_KEY: Final = (1 << 64) - 1
@@ -156,7 +149,7 @@ def blocks_between(segment: Segment, first: int, after: int | None) -> range:
 
 
 def add(
-    connection: sqlite3.Connection, collection: int, texts: Sequence[Terms]
+    connection: sqlite3.Connection, collection: int, parts: Iterable[Prepared]
 ) -> tuple[list[int], int]:
     """Index texts; their records must then be written with the stamps.
 
@@ -165,8 +158,7 @@ def add(
     """
     stamps: list[int] = []
     blocks = 0
-    for start in range(0, len(texts), SEGMENT_TEXTS):
-        part = prepared(texts[start : start + SEGMENT_TEXTS])
+    for part in parts:
         stamps += add_prepared(connection, collection, part)
         blocks += len(part.blocks)
     return stamps, blocks

@@ -1,0 +1,205 @@
+"""Posting lists from the terms of texts, and from other posting lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langchain_ragstore.config import BM25_MAX_FREQUENCY
+from langchain_ragstore.lexical.keys import body_key, last_characters, title_key
+from langchain_ragstore.lexical.occurrences import LONGEST_READ, Occurrences, of_texts
+from langchain_ragstore.lexical.postings import Keys, Postings, Rows, encoded
+from langchain_ragstore.model import Terms, Unanalyzed
+
+TEXTS_AT_ONCE: Final = 2_000
+"""Texts whose postings are sorted at once: bounds the memory that a large batch takes."""
+
+CHARACTERS_AT_ONCE: Final = 4 * LONGEST_READ
+"""Characters of texts that are read at once: thousands of chunks, or few long texts."""
+
+_NUMBER_BITS: Final = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """Posting lists of some texts, ready to be written.
+
+    Attributes:
+        blocks: First term and bytes of each block.
+        body: How many terms each text's body has.
+        title: How many its title has.
+    """
+
+    blocks: Sequence[tuple[int, bytes]]
+    body: Rows
+    title: Rows
+
+
+def prepared(texts: Sequence[Terms | Unanalyzed]) -> Iterator[Prepared]:
+    """The posting lists of texts, some at a time.
+
+    Yields:
+        Those of the next `TEXTS_AT_ONCE` texts, or of fewer, if they are long.
+    """
+    part: list[Terms | Unanalyzed] = []
+    room = CHARACTERS_AT_ONCE
+    for text in texts:
+        part.append(text)
+        room -= text.characters if isinstance(text, Unanalyzed) else 0
+        if len(part) == TEXTS_AT_ONCE or room < 0:
+            yield _prepared(part)
+            part, room = [], CHARACTERS_AT_ONCE
+    if part:
+        yield _prepared(part)
+
+
+def _prepared(texts: Sequence[Terms | Unanalyzed]) -> Prepared:
+    found = of_texts(texts)
+    if found is not None:
+        return Prepared(list(encoded(of_occurrences(found))), found.body, found.title)
+    counted = [text.terms() if isinstance(text, Unanalyzed) else text for text in texts]
+    body = np.array([sum(text.body.values()) for text in counted], np.int64)
+    title = np.array([sum(text.title.values()) for text in counted], np.int64)
+    return Prepared(list(encoded(of_terms(counted))), body, title)
+
+
+def of_terms(texts: Sequence[Terms]) -> Postings:
+    """The posting lists of some texts; their rows are their places.
+
+    Besides its terms, a row is listed under each single character that only ends pairs;
+    see `keys.last_characters`.
+    """
+    keys: list[int] = []
+    frequencies: list[int] = []
+    body = [len(text.body) for text in texts]
+    title = [len(text.title) for text in texts]
+    for text in texts:
+        keys.extend(map(body_key, text.body))
+        frequencies.extend(text.body.values())
+    for text in texts:
+        keys.extend(map(title_key, text.title))
+        frequencies.extend(text.title.values())
+    numbers = np.array(keys, np.uint64)
+    places = np.arange(len(texts))
+    rows = np.concatenate([np.repeat(places, body), np.repeat(places, title)])
+    often = np.minimum(np.array(frequencies, np.int64), BM25_MAX_FREQUENCY)
+    bodies = sum(body)
+    singles, ends = last_characters(numbers[:bodies], rows[:bodies])
+    return gathered(
+        np.concatenate([numbers, singles]),
+        np.concatenate([rows, rows[ends]]),
+        np.concatenate([often, often[ends]]),
+    )
+
+
+def of_occurrences(found: Occurrences) -> Postings:
+    """The posting lists of occurrences; as `of_terms`."""
+    parts = [gathered(keys, rows) for keys, rows in found.groups]
+    return Postings(
+        np.concatenate([part.keys for part in parts]),
+        np.concatenate([part.counts for part in parts]),
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.frequencies for part in parts]),
+    )
+
+
+def gathered(
+    keys: Keys, rows: Rows, frequencies: NDArray[np.integer] | None = None
+) -> Postings:
+    """Sort postings that come in any order; equal ones of a row are added up.
+
+    Args:
+        keys: The number of each posting's term.
+        rows: Its row.
+        frequencies: How often the term occurs there, at least 1; None for once each.
+    """
+    # Term and row as one number, since numpy sorts numbers ten times as fast as pairs.
+    bits = np.uint64(int(rows.max(initial=0)).bit_length())
+    ranks, key_at = _ranked(keys, _NUMBER_BITS - int(bits))
+    both = ranks << bits | rows.astype(np.uint64)
+    if frequencies is None:
+        both.sort()
+        starts = np.flatnonzero(_changes(both))
+        often = np.diff(starts, append=len(both))
+    else:
+        order = np.argsort(both)
+        both = both[order]
+        starts = np.flatnonzero(_changes(both))
+        often = np.add.reduceat(frequencies[order], starts, dtype=np.int64)
+    both = both[starts]
+    ranks = both >> bits
+    first = np.flatnonzero(_changes(ranks))
+    return Postings(
+        key_at(ranks[first]),
+        np.diff(first, append=len(both)),
+        (both & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64),
+        np.minimum(often, BM25_MAX_FREQUENCY).astype(np.uint8),
+    )
+
+
+def _ranked(keys: Keys, bits: int) -> tuple[Keys, Callable[[Keys], Keys]]:
+    """Numbers of that many bits in the order of the keys, and what gives the keys back."""
+    least = keys.min(initial=np.iinfo(np.uint64).max)
+    if int(keys.max(initial=least) - least).bit_length() <= bits:
+        return keys - least, lambda ranks: ranks + least
+    order = np.argsort(keys)
+    ordered = keys[order]
+    new = _changes(ordered)
+    ranks = np.empty(len(keys), np.uint64)
+    ranks[order] = np.cumsum(new) - 1
+    return ranks, ordered[new].__getitem__
+
+
+def _changes(values: Keys) -> NDArray[np.bool_]:
+    """Which values differ from the one before; the first one does."""
+    new = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return new
+
+
+def merged(parts: Sequence[Postings]) -> Postings:
+    """The lists of several `Postings` as one; rows of a part are below those of the next.
+
+    So a term's rows are those of its lists, one list after the other.
+    """
+    keys = np.concatenate([*(part.keys for part in parts), np.empty(0, np.uint64)])
+    counts = np.concatenate([*(part.counts for part in parts), np.empty(0, np.int64)])
+    rows = np.concatenate([*(part.rows for part in parts), np.empty(0, np.int64)])
+    often = np.concatenate([*(part.frequencies for part in parts), np.empty(0, np.uint8)])
+    order = np.argsort(keys, kind="stable")
+    first = np.flatnonzero(_changes(keys[order]))
+    starts = (np.cumsum(counts) - counts)[order]
+    counts = counts[order]
+    ends = np.cumsum(counts)
+    at = np.repeat(starts - (ends - counts), counts) + np.arange(len(rows))
+    return Postings(
+        keys[order][first],
+        np.add.reduceat(counts, first, dtype=np.int64),
+        rows[at],
+        often[at],
+    )
+
+
+def renumbered(postings: Postings, new: Rows) -> Postings:
+    """Give rows other numbers in the same order, and drop those that get none.
+
+    Args:
+        postings: Any lists.
+        new: The number of each old row, -1 for none; shape `(old rows,)`.
+    """
+    rows = new[postings.rows]
+    kept = rows >= 0
+    if kept.all():
+        return Postings(postings.keys, postings.counts, rows, postings.frequencies)
+    counts = np.add.reduceat(kept, postings.starts) if len(kept) else postings.counts
+    left = counts > 0
+    return Postings(
+        postings.keys[left],
+        counts[left].astype(np.int64),
+        rows[kept],
+        postings.frequencies[kept],
+    )
