@@ -9,7 +9,7 @@ unless all are 1, the frequencies in a byte each. Frequencies above 255 are writ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,9 +21,11 @@ from langchain_ragstore.config import POSTING_BLOCK_BYTES
 Rows = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 Frequencies = NDArray[np.uint8]
+Codes = NDArray[np.uint8]
 
 _WIDTHS: Final = (1, 2, 4)
 _TYPES: Final = {width: np.dtype(f"<u{width}") for width in _WIDTHS}
+_WIDEST: Final = _WIDTHS[-1]
 _FREQUENT: Final = 8
 """Flag beside the width in a list's code: the frequencies are written out."""
 
@@ -54,13 +56,21 @@ class Postings:
         return np.cumsum(self.counts) - self.counts
 
 
+NO_POSTINGS: Final = Postings(
+    np.empty(0, np.uint64),
+    np.empty(0, np.int64),
+    np.empty(0, np.int64),
+    np.empty(0, np.uint8),
+)
+
 # --- bytes -----------------------------------------------------------------------------
 
 
 def packed(values: Rows) -> bytes:
     """Numbers from 0 to 2^32 - 1 in the smallest of one, two and four bytes each."""
-    width = int(_widths(values.max(initial=0, keepdims=True))[0])
-    return bytes([width]) + values.astype(f"<u{width}").tobytes()
+    largest = values.max(initial=0)
+    width = next(width for width in _WIDTHS if largest < 1 << 8 * width or width == _WIDEST)
+    return bytes([width]) + values.astype(_TYPES[width]).tobytes()
 
 
 def unpacked(data: bytes, count: int, offset: int = 0) -> tuple[Rows, int]:
@@ -78,10 +88,6 @@ def _column(
     return values, offset + 1 + count * width
 
 
-def _widths(largest: Rows) -> Rows:
-    return np.select([largest < 1 << 8, largest < 1 << 16], _WIDTHS[:2], _WIDTHS[2])
-
-
 def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
     """Write posting lists as blocks.
 
@@ -92,15 +98,14 @@ def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
     counts, starts = postings.counts, postings.starts
     if not len(counts):
         return
-    steps = np.diff(postings.rows, prepend=0)
-    steps[starts] = 0
-    width = np.where(counts > 1, _widths(np.maximum.reduceat(steps, starts)), 0)
-    frequent = np.maximum.reduceat(postings.frequencies, starts) > 1
-    sizes = (counts - 1) * width + counts * frequent
+    steps = _steps(postings.rows, starts)
+    codes = _codes(steps, postings.frequencies, counts, starts)
+    layout = _Layout(counts, codes)
+    data = layout.data(steps, postings.frequencies).tobytes()
+    sizes = layout.sizes
     ends = np.cumsum(sizes)
-    data = _lists(postings, steps, width, frequent, ends - sizes).tobytes()
+    offsets, firsts = ends - sizes, postings.rows[starts]
     costs = np.cumsum(sizes + _TERM_BYTES)
-    codes = (width + _FREQUENT * frequent).astype(np.uint8)
     first = 0
     while first < len(counts):
         room = POSTING_BLOCK_BYTES + (costs[first - 1] if first else 0)
@@ -111,58 +116,105 @@ def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
             postings.keys[chosen].astype("<u8").tobytes(),
             codes[chosen].tobytes(),
             packed(counts[chosen]),
-            packed(postings.rows[starts[chosen]]),
-            packed((ends - sizes)[chosen] - (ends - sizes)[first]),
-            data[ends[first] - sizes[first] : ends[after - 1]],
+            packed(firsts[chosen]),
+            packed(offsets[chosen] - offsets[first]),
+            data[offsets[first] : ends[after - 1]],
         ]
         yield int(postings.keys[first]), b"".join(columns)
         first = after
 
 
-def _lists(
-    postings: Postings,
-    steps: Rows,
-    width: Rows,
-    frequent: NDArray[np.bool_],
-    offsets: Rows,
-) -> Frequencies:
-    """The bytes of all lists; `offsets` says where each begins."""
-    counts = postings.counts
-    total = int((((counts - 1) * width) + counts * frequent).sum())
-    data = np.empty(total, np.uint8)
-    for at, column, byte in _places(counts, width, offsets):
-        data[at] = (steps[column] >> (8 * byte)) & 0xFF
-    at, column = _frequency_places(counts, width, frequent, offsets)
-    data[at] = postings.frequencies[column]
-    return data
+def _steps(rows: Rows, starts: Rows) -> Rows:
+    """How far each row is from the one before in its list; 0 for the first."""
+    steps = np.empty_like(rows)
+    np.subtract(rows[1:], rows[:-1], out=steps[1:])
+    steps[starts] = 0
+    return steps
 
 
-def _places(
-    counts: Rows, width: Rows, offsets: Rows
-) -> Iterator[tuple[Rows, NDArray[np.intp], int]]:
-    """For each byte of a step: where it stands in the data, and in the column of rows."""
+def _codes(steps: Rows, frequencies: Frequencies, counts: Rows, starts: Rows) -> Codes:
+    """How each list is written: bytes of a step, and whether frequencies are."""
+    largest = np.maximum.reduceat(steps, starts)
+    width = 1 + (largest >= 1 << 8) + 2 * (largest >= 1 << 16)  # 1, 2 or 4
+    width[counts == 1] = 0
+    width[np.maximum.reduceat(frequencies, starts) > 1] += _FREQUENT
+    codes: Codes = width.astype(np.uint8)
+    return codes
+
+
+class _Layout:
+    """Which bytes of written lists are what; a mask for each kind.
+
+    Args:
+        counts: How many rows each list has.
+        codes: How it is written.
+    """
+
+    def __init__(self, counts: Rows, codes: Codes) -> None:
+        width, frequent = codes % _FREQUENT, codes >= _FREQUENT
+        rest = counts - 1
+        lengths = np.stack([rest * width, counts * frequent], axis=1)
+        kinds = np.stack([width, np.full_like(width, _FREQUENT)], axis=1)
+        self.sizes: Rows = lengths.sum(axis=1)
+        self._bytes = np.repeat(kinds.ravel(), lengths.ravel())
+        # A first row has no step: it stands in the block's columns.
+        self._steps = np.repeat(width, counts)
+        self._steps[np.cumsum(counts) - counts] = 0
+        self._frequent = np.repeat(frequent, counts)
+        self._widths = np.flatnonzero(np.bincount(width, minlength=1)[1:]) + 1
+
+    def data(self, steps: Rows, frequencies: Frequencies) -> NDArray[np.uint8]:
+        """The bytes."""
+        data = np.empty(len(self._bytes), np.uint8)
+        for width in self._widths.tolist():
+            narrow = steps[self._steps == width].astype(_TYPES[width])
+            data[self._bytes == width] = narrow.view(np.uint8)
+        data[self._bytes == _FREQUENT] = frequencies[self._frequent]
+        return data
+
+    def read(self, data: NDArray[np.uint8]) -> tuple[Rows, Frequencies]:
+        """Steps and frequencies from the bytes; a first step is 0."""
+        steps = np.zeros(len(self._steps), np.int64)
+        for width in self._widths.tolist():
+            steps[self._steps == width] = data[self._bytes == width].view(_TYPES[width])
+        frequencies = np.ones(len(steps), np.uint8)
+        frequencies[self._frequent] = data[self._bytes == _FREQUENT]
+        return steps, frequencies
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Lists of a block as they are written.
+
+    Attributes:
+        keys: The numbers of their terms.
+        codes: How each is written.
+        counts: How many rows it has.
+        firsts: Its first row.
+        data: What follows it: steps and frequencies.
+    """
+
+    keys: Keys
+    codes: Codes
+    counts: NDArray[np.unsignedinteger]
+    firsts: NDArray[np.unsignedinteger]
+    data: NDArray[np.uint8]
+
+
+def decoded(parts: Sequence[Part]) -> Postings:
+    """The lists of parts that follow one another; many at once cost less for each."""
+    if not parts:
+        return NO_POSTINGS
+    counts = np.concatenate([part.counts for part in parts]).astype(np.int64)
+    firsts = np.concatenate([part.firsts for part in parts]).astype(np.int64)
+    layout = _Layout(counts, np.concatenate([part.codes for part in parts]))
+    steps, frequencies = layout.read(np.concatenate([part.data for part in parts]))
+    running = np.cumsum(steps)
     starts = np.cumsum(counts) - counts
-    for size in _WIDTHS:
-        lists = np.flatnonzero(width == size)
-        if not len(lists):
-            continue
-        rest = counts[lists] - 1
-        within = np.arange(rest.sum()) - np.repeat(np.cumsum(rest) - rest, rest)
-        column = np.repeat(starts[lists] + 1, rest) + within
-        at = np.repeat(offsets[lists], rest) + within * size
-        for byte in range(size):
-            yield at + byte, column, byte
-
-
-def _frequency_places(
-    counts: Rows, width: Rows, frequent: NDArray[np.bool_], offsets: Rows
-) -> tuple[Rows, Rows]:
-    starts = np.cumsum(counts) - counts
-    lists = np.flatnonzero(frequent)
-    many = counts[lists]
-    within = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
-    begin = (offsets + (counts - 1) * width)[lists]
-    return np.repeat(begin, many) + within, np.repeat(starts[lists], many) + within
+    rows = running + np.repeat(firsts - running[starts], counts)
+    return Postings(
+        np.concatenate([part.keys for part in parts]), counts, rows, frequencies
+    )
 
 
 class Block:
@@ -204,32 +256,31 @@ class Block:
         offset += (count - 1) * width
         return rows, np.frombuffer(self._data, np.uint8, count, offset)
 
-    def between(self, first: int, after: int) -> Postings:
-        """The lists of the terms in `[first, after)`."""
+    def between(self, first: int, after: int) -> Part:
+        """The lists of the terms in `[first, after)`, for `decoded`."""
         begin = int(np.searchsorted(self.keys, np.uint64(first)))
         end = len(self.keys)
         if after < 1 << 64:
-            end = int(np.searchsorted(self.keys, np.uint64(after)))
-        return self._lists(slice(begin, max(begin, end)))
+            end = max(begin, int(np.searchsorted(self.keys, np.uint64(after))))
+        return self._part(begin, end)
 
-    def all(self) -> Postings:
-        """Every list of the block."""
-        return self._lists(slice(None))
+    def all(self) -> Part:
+        """Every list of the block, for `decoded`."""
+        return self._part(0, len(self.keys))
 
-    def _lists(self, chosen: slice) -> Postings:
-        data = np.frombuffer(self._data, np.uint8)
-        counts, codes = self._counts[chosen].astype(np.int64), self._codes[chosen]
-        width = (codes % _FREQUENT).astype(np.int64)
-        frequent = codes >= _FREQUENT
-        offsets = self._offsets[chosen].astype(np.int64) + self._begin
-        starts = np.cumsum(counts) - counts
-        steps = np.zeros(counts.sum(), np.int64)
-        for at, column, byte in _places(counts, width, offsets):
-            steps[column] |= data[at].astype(np.int64) << (8 * byte)
-        running = np.cumsum(steps)
-        firsts = self._firsts[chosen].astype(np.int64)
-        rows = running + np.repeat(firsts - running[starts], counts)
-        often = np.ones(len(rows), np.uint8)
-        at, column = _frequency_places(counts, width, frequent, offsets)
-        often[column] = data[at]
-        return Postings(self.keys[chosen], counts, rows, often)
+    def _part(self, begin: int, end: int) -> Part:
+        chosen = slice(begin, end)
+        size = len(self._data) - self._begin
+        places = [
+            int(self._offsets[at]) if at < len(self.keys) else size for at in (begin, end)
+        ]
+        data = np.frombuffer(
+            self._data, np.uint8, places[1] - places[0], self._begin + places[0]
+        )
+        return Part(
+            self.keys[chosen],
+            self._codes[chosen],
+            self._counts[chosen],
+            self._firsts[chosen],
+            data,
+        )

@@ -31,6 +31,7 @@ from langchain_ragstore.lexical.postings import (
     Block,
     Keys,
     Rows,
+    decoded,
     encoded,
     packed,
     unpacked,
@@ -350,15 +351,15 @@ def _advance(
     ahead = np.sort(np.concatenate([source.fences for source in sources]))
     ahead = ahead[ahead > np.uint64(target.resume)]
     after = int(ahead[budget - 1]) if len(ahead) > budget else None
+    last = _LAST_KEY + 1 if after is None else after
     parts, read = [], 0
     for source in sources:
-        new = _places(source.stamps, into.stamps)
-        for number in blocks_between(source, target.resume, after):
-            lists = block(connection, source.key, number)
-            last = _LAST_KEY + 1 if after is None else after
-            with intact(f"block {number} of segment {source.key}"):
-                parts.append(renumbered(lists.between(target.resume, last), new))
-            read += 1
+        numbers = blocks_between(source, target.resume, after)
+        blocks = [block(connection, source.key, number) for number in numbers]
+        with intact(f"segment {source.key}"):
+            lists = decoded([each.between(target.resume, last) for each in blocks])
+            parts.append(renumbered(lists, _places(source.stamps, into.stamps)))
+        read += len(blocks)
     written = list(encoded(merged(parts)))
     left = () if after is None else target.sources
     state = _state(left, after or 0) if left else None
