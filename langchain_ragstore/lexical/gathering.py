@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -119,7 +119,8 @@ def gathered(
     """
     # Term and row as one number, since numpy sorts numbers ten times as fast as pairs.
     bits = np.uint64(int(rows.max(initial=0)).bit_length())
-    ranks, key_at = _ranked(keys, _NUMBER_BITS - int(bits))
+    least = keys.min(initial=np.iinfo(np.uint64).max)
+    ranks, distinct = _ranked(keys - least, _NUMBER_BITS - int(bits))
     both = ranks << bits | rows.astype(np.uint64)
     if frequencies is None:
         both.sort()
@@ -131,27 +132,30 @@ def gathered(
         starts = np.flatnonzero(_changes(both))
         often = np.add.reduceat(frequencies[order], starts, dtype=np.int64)
     both = both[starts]
-    ranks = both >> bits
-    first = np.flatnonzero(_changes(ranks))
+    first = np.flatnonzero(_changes(both >> bits))
     return Postings(
-        key_at(ranks[first]),
+        (distinct if distinct is not None else both[first] >> bits) + least,
         np.diff(first, append=len(both)),
         (both & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64),
         np.minimum(often, BM25_MAX_FREQUENCY).astype(np.uint8),
     )
 
 
-def _ranked(keys: Keys, bits: int) -> tuple[Keys, Callable[[Keys], Keys]]:
-    """Numbers of that many bits in the order of the keys, and what gives the keys back."""
-    least = keys.min(initial=np.iinfo(np.uint64).max)
-    if int(keys.max(initial=least) - least).bit_length() <= bits:
-        return keys - least, lambda ranks: ranks + least
-    order = np.argsort(keys)
-    ordered = keys[order]
-    new = _changes(ordered)
-    ranks = np.empty(len(keys), np.uint64)
-    ranks[order] = np.cumsum(new) - 1
-    return ranks, ordered[new].__getitem__
+def _ranked(keys: Keys, bits: int) -> tuple[Keys, Keys | None]:
+    """Numbers of that many bits that are in the order of the keys.
+
+    Returns:
+        A number for each key, and each key once, ascending, if the numbers are others.
+    """
+    excess = int(keys.max(initial=0)).bit_length() - bits
+    if excess <= 0:
+        return keys, None
+    ordered = np.sort(keys)
+    distinct = ordered[_changes(ordered)]
+    # The highest bits mostly tell keys apart: those of words are hashes.
+    if _changes(distinct >> np.uint64(excess)).all():
+        return keys >> np.uint64(excess), distinct
+    return np.searchsorted(distinct, keys).astype(np.uint64), distinct
 
 
 def _changes(values: Keys) -> NDArray[np.bool_]:

@@ -16,13 +16,21 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_ragstore.lexical.keys import KEY_BYTES, PAIR, TITLE, pair_keys, unbegun
+from langchain_ragstore.lexical.keys import (
+    CODE_POINT_BITS,
+    KEY_BYTES,
+    PAIR,
+    TITLE,
+    found_in,
+    pair_keys,
+)
 from langchain_ragstore.lexical.postings import Keys, Rows
 from langchain_ragstore.model import PieceKeys, Terms, Unanalyzed
 from langchain_ragstore.text.terms import (
     ASCII_BLANKS,
     has_stretches,
     normalize,
+    stands_in_words,
     unspaced_ranges,
 )
 
@@ -30,6 +38,13 @@ Codes: TypeAlias = NDArray[np.uint32]
 
 _BETWEEN: Final = "\x1e"
 """What stands between texts while they are one: a blank, so that no word holds it."""
+
+_BLANK, _IN_WORDS, _UNSPACED = range(3)
+"""Kinds of code points."""
+
+_MARKS: Final = 0x3040
+"""Code points among which blanks are looked for: punctuation is below. What else stands
+in no word is found out when the terms of a piece are made."""
 
 LONGEST_READ: Final = 1 << 20
 """Characters of a text that is read so: arrays take some 50 bytes for each."""
@@ -148,10 +163,16 @@ class _Read:
 
         As `keys.last_characters`; what is not the last of its stretch begins a pair.
         """
-        at, begins = self._ends(self.unspaced[:-2]), self._begins()
-        rows = self.code_rows
-        lonely = unbegun(self.codes[at], rows[at], self.codes[begins], rows[begins])
-        return self._singles(at[lonely])
+        ends = np.sort(self._placed(self._ends(self.unspaced[:-2])))
+        lonely = ends[~found_in(ends, self._placed(self._begins()))]
+        bits = np.uint64(CODE_POINT_BITS)
+        codes = lonely & ((np.uint64(1) << bits) - np.uint64(1))
+        return pair_keys(codes, np.zeros_like(codes)), (lonely >> bits).astype(np.int64)
+
+    def _placed(self, at: NDArray[np.intp]) -> Keys:
+        """Row and code point as one number."""
+        rows = self.code_rows[at].astype(np.uint64)
+        return rows << np.uint64(CODE_POINT_BITS) | self.codes[at]
 
     def _begins(self) -> NDArray[np.intp]:
         return np.flatnonzero(self.unspaced[:-1] & self.unspaced[1:])
@@ -178,8 +199,8 @@ def _read(texts: Sequence[str], keys_of: PieceKeys) -> _Read:
             words[row] = keys_of(folded.split())
     codes = _code_points(_BETWEEN.join(["", *mixed.values(), ""]))
     lengths = [1 + len(folded) for folded in mixed.values()]
-    unspaced = _unspaced()[codes]
-    for row, rest in zip(mixed, _without(codes, unspaced, lengths), strict=True):
+    kinds = _kinds()[codes]
+    for row, rest in zip(mixed, _words(codes, kinds, lengths), strict=True):
         words[row] = keys_of(rest.split())
     places = np.arange(len(texts))
     counts = [len(keys) // KEY_BYTES for keys in words]
@@ -188,15 +209,13 @@ def _read(texts: Sequence[str], keys_of: PieceKeys) -> _Read:
         word_rows=np.repeat(places, counts),
         codes=codes,
         code_rows=np.repeat([0, *mixed], [1, *lengths]),
-        unspaced=unspaced,
+        unspaced=kinds == _UNSPACED,
     )
 
 
-def _without(
-    codes: Codes, unspaced: NDArray[np.bool_], lengths: Sequence[int]
-) -> list[str]:
-    """What remains of each text when stretches are blanks."""
-    rest = np.where(unspaced | (codes == ord(_BETWEEN)), np.uint32(ord(" ")), codes)
+def _words(codes: Codes, kinds: NDArray[np.uint8], lengths: Sequence[int]) -> list[str]:
+    """What remains of each text when all but words is blank."""
+    rest = np.where(kinds == _IN_WORDS, codes, np.uint32(ord(" ")))
     rest[np.cumsum([0, *lengths])] = ord(_BETWEEN)
     return rest.tobytes().decode("utf-32-le", "surrogatepass").split(_BETWEEN)[1:-1]
 
@@ -206,9 +225,12 @@ def _code_points(text: str) -> Codes:
 
 
 @cache
-def _unspaced() -> NDArray[np.bool_]:
-    """For each code point whether it is of a script without blanks."""
-    table = np.zeros(sys.maxunicode + 1, np.bool_)
+def _kinds() -> NDArray[np.uint8]:
+    """What each code point is."""
+    table = np.full(sys.maxunicode + 1, _IN_WORDS, np.uint8)
+    for code in range(_MARKS):
+        if not stands_in_words(chr(code)):
+            table[code] = _BLANK
     for first, last in unspaced_ranges():
-        table[first : last + 1] = True
+        table[first : last + 1] = _UNSPACED
     return table

@@ -69,8 +69,18 @@ _ASCII_WORDS: Final = re.compile(f"[a-z0-9]+(?:[{_JOINERS}][a-z0-9]+)*{_CLOSERS}
 
 _PART_BREAKS: Final = re.compile(f"[{_JOINERS}+#]+")
 
+
+def stands_in_words(char: str) -> bool:
+    """Tell whether a character may be part of a word; any other is as good as a blank."""
+    return _continues_word(char) or char in f"{_JOINERS}+#"
+
+
+def _continues_word(char: str) -> bool:
+    return char.isalnum() or unicodedata.category(char) in ("Mn", "Mc")
+
+
 ASCII_BLANKS: Final = str.maketrans(
-    {c: " " for c in map(chr, range(0x80)) if not c.isalnum() and c not in "-._'&+#"}
+    {char: " " for char in map(chr, range(0x80)) if not stands_in_words(char)}
 )
 """What stands in no word, and so can be taken for a blank."""
 
@@ -154,10 +164,6 @@ def _any_runs() -> re.Pattern[str]:
     letter = f"[{_char_ranges(letters)}{_ASTRAL_LETTERS}]"
     word = f"{letter}+(?:[{_JOINERS}]{letter}+)*{_CLOSERS}"
     return re.compile(f"({word})|([{_UNSPACED}]+)")
-
-
-def _continues_word(char: str) -> bool:
-    return char.isalnum() or unicodedata.category(char) in ("Mn", "Mc")
 
 
 def _char_ranges(codes: Iterable[int]) -> str:

@@ -21,6 +21,8 @@ from typing import Any, Final
 import numpy as np
 
 from langchain_ragstore.config import (
+    LARGE_FAN_OUT,
+    LARGE_SIZE,
     MERGE_BLOCKS,
     SEGMENT_FAN_OUT,
     SEGMENT_ROWS,
@@ -287,8 +289,8 @@ def _due(known: Sequence[Entry]) -> list[Entry]:
     for entry in known:
         if entry.complete and entry.key not in busy:
             sizes.setdefault(_size(entry.rows), []).append(entry)
-    for _, group in sorted(sizes.items()):
-        if len(group) >= SEGMENT_FAN_OUT:
+    for size, group in sorted(sizes.items()):
+        if len(group) >= _fan_out(size):
             return group
     return []
 
@@ -296,8 +298,14 @@ def _due(known: Sequence[Entry]) -> list[Entry]:
 def _size(rows: int) -> int:
     size, limit = 0, SEGMENT_ROWS
     while rows >= limit:
-        size, limit = size + 1, limit * SEGMENT_FAN_OUT
+        size += 1
+        limit *= _fan_out(size)
     return size
+
+
+def _fan_out(size: int) -> int:
+    """How many segments of one size are merged into one."""
+    return SEGMENT_FAN_OUT if size < LARGE_SIZE else LARGE_FAN_OUT
 
 
 def _begin(
