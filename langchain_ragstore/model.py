@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,8 +73,7 @@ class Analyzer(Protocol):
         """What a text and its title are found by."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unanalyzed:
+class Unanalyzed(NamedTuple):
     """A text whose terms are still to be made; an engine makes those of many at once.
 
     Attributes:

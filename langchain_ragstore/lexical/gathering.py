@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from langchain_ragstore.config import BM25_MAX_FREQUENCY
 from langchain_ragstore.lexical.keys import body_key, last_characters, title_key
 from langchain_ragstore.lexical.occurrences import LONGEST_READ, Occurrences, of_texts
-from langchain_ragstore.lexical.postings import Keys, Postings, Rows, encoded
+from langchain_ragstore.lexical.postings import (
+    NO_POSTINGS,
+    Keys,
+    Postings,
+    Rows,
+    encoded,
+    of_rows,
+)
 from langchain_ragstore.model import Terms, Unanalyzed
 
 TEXTS_AT_ONCE: Final = 2_000
@@ -98,11 +105,18 @@ def of_terms(texts: Sequence[Terms]) -> Postings:
 
 def of_occurrences(found: Occurrences) -> Postings:
     """The posting lists of occurrences; as `of_terms`."""
-    parts = [gathered(keys, rows) for keys, rows in found.groups]
+    return _beside([gathered(keys, rows) for keys, rows in found.groups])
+
+
+def _beside(parts: Sequence[Postings]) -> Postings:
+    """The lists of several, one after the other; their terms are not put in order."""
+    if len(parts) == 1:
+        return parts[0]
     return Postings(
         np.concatenate([part.keys for part in parts]),
         np.concatenate([part.counts for part in parts]),
-        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.firsts for part in parts]),
+        np.concatenate([part.steps for part in parts]),
         np.concatenate([part.frequencies for part in parts]),
     )
 
@@ -133,7 +147,7 @@ def gathered(
         often = np.add.reduceat(frequencies[order], starts, dtype=np.int64)
     both = both[starts]
     first = np.flatnonzero(_changes(both >> bits))
-    return Postings(
+    return of_rows(
         (distinct if distinct is not None else both[first] >> bits) + least,
         np.diff(first, append=len(both)),
         (both & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64),
@@ -170,21 +184,23 @@ def merged(parts: Sequence[Postings]) -> Postings:
 
     So a term's rows are those of its lists, one list after the other.
     """
-    keys = np.concatenate([*(part.keys for part in parts), np.empty(0, np.uint64)])
-    counts = np.concatenate([*(part.counts for part in parts), np.empty(0, np.int64)])
-    rows = np.concatenate([*(part.rows for part in parts), np.empty(0, np.int64)])
-    often = np.concatenate([*(part.frequencies for part in parts), np.empty(0, np.uint8)])
-    order = np.argsort(keys, kind="stable")
-    first = np.flatnonzero(_changes(keys[order]))
-    starts = (np.cumsum(counts) - counts)[order]
-    counts = counts[order]
-    ends = np.cumsum(counts)
-    at = np.repeat(starts - (ends - counts), counts) + np.arange(len(rows))
+    lists = _beside([NO_POSTINGS, *parts])
+    order = np.argsort(lists.keys, kind="stable")
+    keys, starts = lists.keys[order], lists.starts
+    new = _changes(keys)
+    counts, firsts = lists.counts[order], lists.firsts[order]
+    # The first row of a list that goes on with another one is a step from its last.
+    lasts = lists.firsts + np.add.reduceat(lists.steps, starts, dtype=np.int64)
+    on = np.flatnonzero(~new)
+    lists.steps[starts[order[on]]] = firsts[on] - lasts[order[on - 1]]
+    at = np.repeat(starts[order] - (np.cumsum(counts) - counts), counts)
+    at += np.arange(len(at))
     return Postings(
-        keys[order][first],
-        np.add.reduceat(counts, first, dtype=np.int64),
-        rows[at],
-        often[at],
+        keys[new],
+        np.add.reduceat(counts, np.flatnonzero(new), dtype=np.int64),
+        firsts[new],
+        lists.steps[at],
+        lists.frequencies[at],
     )
 
 
@@ -195,15 +211,12 @@ def renumbered(postings: Postings, new: Rows) -> Postings:
         postings: Any lists.
         new: The number of each old row, -1 for none; shape `(old rows,)`.
     """
+    if len(new) and new[0] >= 0 and new[-1] - new[0] == len(new) - 1:  # one after the other
+        return replace(postings, firsts=postings.firsts + new[0])
     rows = new[postings.rows]
     kept = rows >= 0
-    if kept.all():
-        return Postings(postings.keys, postings.counts, rows, postings.frequencies)
-    counts = np.add.reduceat(kept, postings.starts) if len(kept) else postings.counts
+    counts = np.add.reduceat(kept, postings.starts, dtype=np.int64)
     left = counts > 0
-    return Postings(
-        postings.keys[left],
-        counts[left].astype(np.int64),
-        rows[kept],
-        postings.frequencies[kept],
+    return of_rows(
+        postings.keys[left], counts[left], rows[kept], postings.frequencies[kept]
     )

@@ -21,6 +21,7 @@ from langchain_ragstore.config import POSTING_BLOCK_BYTES
 Rows = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 Frequencies = NDArray[np.uint8]
+Steps = NDArray[np.uint32]
 Codes = NDArray[np.uint8]
 
 _WIDTHS: Final = (1, 2, 4)
@@ -41,13 +42,16 @@ class Postings:
     Attributes:
         keys: The numbers of the terms, ascending, each once; shape `(terms,)`.
         counts: How many rows each term has, at least 1; shape `(terms,)`.
-        rows: The rows of the first term, ascending, then those of the next.
-        frequencies: How often the term occurs in each, 1 to 255; shape of `rows`.
+        firsts: The first of them; shape `(terms,)`.
+        steps: From each row of a term to its next: 0 for the first, and so on with the
+            next term; shape `(postings,)`.
+        frequencies: How often the term occurs in each, 1 to 255; shape of `steps`.
     """
 
     keys: Keys
     counts: Rows
-    rows: Rows
+    firsts: Rows
+    steps: Steps
     frequencies: Frequencies
 
     @property
@@ -55,11 +59,27 @@ class Postings:
         """Where each term's rows begin."""
         return np.cumsum(self.counts) - self.counts
 
+    @property
+    def rows(self) -> Rows:
+        """The rows of the first term, ascending, then those of the next."""
+        running = np.cumsum(self.steps, dtype=np.int64)
+        return running + np.repeat(self.firsts - running[self.starts], self.counts)
+
+
+def of_rows(keys: Keys, counts: Rows, rows: Rows, frequencies: Frequencies) -> Postings:
+    """Posting lists whose rows are given."""
+    starts = np.cumsum(counts) - counts
+    steps = np.zeros(len(rows), np.uint32)
+    np.subtract(rows[1:], rows[:-1], out=steps[1:], casting="unsafe")
+    steps[starts] = 0
+    return Postings(keys, counts, rows[starts], steps, frequencies)
+
 
 NO_POSTINGS: Final = Postings(
     np.empty(0, np.uint64),
     np.empty(0, np.int64),
     np.empty(0, np.int64),
+    np.empty(0, np.uint32),
     np.empty(0, np.uint8),
 )
 
@@ -95,16 +115,15 @@ def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
         The number of a block's first term, and the block: about `POSTING_BLOCK_BYTES`,
         more only where a single list is longer.
     """
-    counts, starts = postings.counts, postings.starts
+    counts, firsts = postings.counts, postings.firsts
     if not len(counts):
         return
-    steps = _steps(postings.rows, starts)
-    codes = _codes(steps, postings.frequencies, counts, starts)
+    codes = _codes(postings)
     layout = _Layout(counts, codes)
-    data = layout.data(steps, postings.frequencies).tobytes()
+    data = layout.data(postings.steps, postings.frequencies).tobytes()
     sizes = layout.sizes
     ends = np.cumsum(sizes)
-    offsets, firsts = ends - sizes, postings.rows[starts]
+    offsets = ends - sizes
     costs = np.cumsum(sizes + _TERM_BYTES)
     first = 0
     while first < len(counts):
@@ -124,20 +143,13 @@ def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
         first = after
 
 
-def _steps(rows: Rows, starts: Rows) -> Rows:
-    """How far each row is from the one before in its list; 0 for the first."""
-    steps = np.empty_like(rows)
-    np.subtract(rows[1:], rows[:-1], out=steps[1:])
-    steps[starts] = 0
-    return steps
-
-
-def _codes(steps: Rows, frequencies: Frequencies, counts: Rows, starts: Rows) -> Codes:
+def _codes(postings: Postings) -> Codes:
     """How each list is written: bytes of a step, and whether frequencies are."""
-    largest = np.maximum.reduceat(steps, starts)
+    starts = postings.starts
+    largest = np.maximum.reduceat(postings.steps, starts)
     width = 1 + (largest >= 1 << 8) + 2 * (largest >= 1 << 16)  # 1, 2 or 4
-    width[counts == 1] = 0
-    width[np.maximum.reduceat(frequencies, starts) > 1] += _FREQUENT
+    width[postings.counts == 1] = 0
+    width[np.maximum.reduceat(postings.frequencies, starts) > 1] += _FREQUENT
     codes: Codes = width.astype(np.uint8)
     return codes
 
@@ -163,7 +175,7 @@ class _Layout:
         self._frequent = np.repeat(frequent, counts)
         self._widths = np.flatnonzero(np.bincount(width, minlength=1)[1:]) + 1
 
-    def data(self, steps: Rows, frequencies: Frequencies) -> NDArray[np.uint8]:
+    def data(self, steps: Steps, frequencies: Frequencies) -> NDArray[np.uint8]:
         """The bytes."""
         data = np.empty(len(self._bytes), np.uint8)
         for width in self._widths.tolist():
@@ -172,9 +184,9 @@ class _Layout:
         data[self._bytes == _FREQUENT] = frequencies[self._frequent]
         return data
 
-    def read(self, data: NDArray[np.uint8]) -> tuple[Rows, Frequencies]:
+    def read(self, data: NDArray[np.uint8]) -> tuple[Steps, Frequencies]:
         """Steps and frequencies from the bytes; a first step is 0."""
-        steps = np.zeros(len(self._steps), np.int64)
+        steps = np.zeros(len(self._steps), np.uint32)
         for width in self._widths.tolist():
             steps[self._steps == width] = data[self._bytes == width].view(_TYPES[width])
         frequencies = np.ones(len(steps), np.uint8)
@@ -206,14 +218,14 @@ def decoded(parts: Sequence[Part]) -> Postings:
     if not parts:
         return NO_POSTINGS
     counts = np.concatenate([part.counts for part in parts]).astype(np.int64)
-    firsts = np.concatenate([part.firsts for part in parts]).astype(np.int64)
     layout = _Layout(counts, np.concatenate([part.codes for part in parts]))
     steps, frequencies = layout.read(np.concatenate([part.data for part in parts]))
-    running = np.cumsum(steps)
-    starts = np.cumsum(counts) - counts
-    rows = running + np.repeat(firsts - running[starts], counts)
     return Postings(
-        np.concatenate([part.keys for part in parts]), counts, rows, frequencies
+        np.concatenate([part.keys for part in parts]),
+        counts,
+        np.concatenate([part.firsts for part in parts]).astype(np.int64),
+        steps,
+        frequencies,
     )
 
 

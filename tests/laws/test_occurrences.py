@@ -34,7 +34,7 @@ ANALYZERS = (TextAnalyzer(), TextAnalyzer(stemmer=None), TextAnalyzer(stemmer=od
 def arrays(postings):
     return [
         getattr(postings, name).tolist()
-        for name in ("keys", "counts", "rows", "frequencies")
+        for name in ("keys", "counts", "firsts", "steps", "rows", "frequencies")
     ]
 
 
