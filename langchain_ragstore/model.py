@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -51,8 +51,16 @@ class Terms:
     analyzer: str = ""
 
 
-PieceKeys: TypeAlias = Callable[[Iterable[str | bytes]], bytes]
-"""The numbers of the terms of some pieces of words, one after the other."""
+class PieceKeys(Protocol):
+    """What gives the numbers of the terms of words; see `lexical.pieces`."""
+
+    def of(self, pieces: Iterable[str | bytes]) -> bytes:
+        """Those of some words, one after the other, 8 bytes each."""
+
+    def of_ascii(
+        self, texts: Sequence[str]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Those of ASCII texts, and the place of the text of each."""
 
 
 class Analyzer(Protocol):
@@ -64,7 +72,7 @@ class Analyzer(Protocol):
 
     @property
     def keys_of(self) -> PieceKeys | None:
-        """See `lexical.keys.KeysOfPieces`.
+        """The numbers of words' terms.
 
         None if texts have terms besides those of their words and pairs of characters.
         """

@@ -10,14 +10,13 @@ happens with a probability of 10^-7 (birthday bound n²/2^63), and costs one wro
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_ragstore.text.terms import LONGEST_REMEMBERED, is_unspaced
+from langchain_ragstore.text.terms import is_unspaced
 
 CODE_POINT_BITS: Final = 21
 """Bits of a code point: the last is 0x10FFFF."""
@@ -59,34 +58,6 @@ def body_key(term: str) -> int:
 def title_key(term: str) -> int:
     """The number of a term of the title, which is none of the body's."""
     return body_key(term) | TITLE
-
-
-class KeysOfPieces(dict[str | bytes, bytes]):
-    """The numbers of each piece's terms, 8 bytes each; made once and remembered.
-
-    When it is full it starts anew. Threads may share it, since each entry has only one
-    possible value.
-
-    Args:
-        terms_of: The terms of a piece, as `text.terms.TermsOfWords` gives them.
-    """
-
-    def __init__(self, terms_of: Mapping[str, Sequence[str]]) -> None:
-        super().__init__()
-        self._terms_of = terms_of
-
-    def __missing__(self, piece: str | bytes) -> bytes:
-        word = piece.decode() if isinstance(piece, bytes) else piece
-        made = np.array([body_key(term) for term in self._terms_of[word]], "<u8").tobytes()
-        if len(word) <= LONGEST_REMEMBERED:
-            if len(self) >= _CACHE:
-                self.clear()
-            self[piece] = made
-        return made
-
-    def __call__(self, pieces: Iterable[str | bytes]) -> bytes:
-        """The numbers of some pieces' terms, one after the other."""
-        return b"".join(map(self.__getitem__, pieces))
 
 
 def is_pair(term: str) -> bool:

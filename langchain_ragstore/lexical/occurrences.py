@@ -27,7 +27,6 @@ from langchain_ragstore.lexical.keys import (
 from langchain_ragstore.lexical.postings import Keys, Rows
 from langchain_ragstore.model import PieceKeys, Terms, Unanalyzed
 from langchain_ragstore.text.terms import (
-    ASCII_BLANKS,
     has_stretches,
     normalize,
     stands_in_words,
@@ -48,10 +47,6 @@ in no word is found out when the terms of a piece are made."""
 
 LONGEST_READ: Final = 1 << 20
 """Characters of a text that is read so: arrays take some 50 bytes for each."""
-
-_ASCII: Final = bytes(range(0x80)).decode().translate(ASCII_BLANKS).lower().encode()
-_FOLDED: Final = _ASCII + bytes(range(0x80, 0x100))
-"""Folds ASCII and blanks what stands in no word, in one pass."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,27 +181,24 @@ class _Read:
 
 
 def _read(texts: Sequence[str], keys_of: PieceKeys) -> _Read:
-    words = [b""] * len(texts)
-    mixed: dict[int, str] = {}
-    for row, text in enumerate(texts):
-        if text.isascii():
-            words[row] = keys_of(text.encode().translate(_FOLDED).split())
-            continue
-        folded = normalize(text)
-        if has_stretches(folded):
-            mixed[row] = folded
-        else:
-            words[row] = keys_of(folded.split())
-    codes = _code_points(_BETWEEN.join(["", *mixed.values(), ""]))
+    plain = [row for row, text in enumerate(texts) if text.isascii()]
+    other = {row: normalize(text) for row, text in enumerate(texts) if not text.isascii()}
+    mixed = {row: folded for row, folded in other.items() if has_stretches(folded)}
     lengths = [1 + len(folded) for folded in mixed.values()]
+    codes = _code_points(_BETWEEN.join(["", *mixed.values(), ""]))
     kinds = _kinds()[codes]
-    for row, rest in zip(mixed, _words(codes, kinds, lengths), strict=True):
-        words[row] = keys_of(rest.split())
-    places = np.arange(len(texts))
-    counts = [len(keys) // KEY_BYTES for keys in words]
+    other |= zip(mixed, _words(codes, kinds, lengths), strict=True)
+    words, rows = keys_of.of_ascii([texts[row] for row in plain])
+    more = [keys_of.of(folded.split()) for folded in other.values()]
+    counts = [len(keys) // KEY_BYTES for keys in more]
     return _Read(
-        words=np.frombuffer(b"".join(words), "<u8"),
-        word_rows=np.repeat(places, counts),
+        words=np.concatenate([words, np.frombuffer(b"".join(more), "<u8")]),
+        word_rows=np.concatenate(
+            [
+                np.array(plain, np.int64)[rows],
+                np.repeat(np.array([*other], np.int64), counts),
+            ]
+        ),
         codes=codes,
         code_rows=np.repeat([0, *mixed], [1, *lengths]),
         unspaced=kinds == _UNSPACED,

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from langchain_ragstore.config import MAX_PHRASE, TERMS_VERSION
 from langchain_ragstore.errors import InvalidInputError
-from langchain_ragstore.lexical.keys import KeysOfPieces
+from langchain_ragstore.lexical.pieces import KeysOfPieces
 from langchain_ragstore.model import Alternatives, Terms
 from langchain_ragstore.text.callables import Segmenter, Stemmer, excerpt, qualified_name
 from langchain_ragstore.text.phrases import Phrases

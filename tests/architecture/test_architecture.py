@@ -150,6 +150,7 @@ ALLOWED = {
         *("lexical.keys", "lexical.occurrences", "lexical.postings", "model"),
     },
     "lexical.occurrences": {"lexical.keys", "lexical.postings", "model", "text.terms"},
+    "lexical.pieces": {"lexical.keys", "lexical.postings", "text.terms"},
     "lexical.postings": {"config"},
     "loaders": {"errors", "loaders.file_loader", "loaders.files"},
     "loaders.archives": set(),
@@ -322,7 +323,7 @@ ALLOWED = {
     "structured_query": {"errors"},
     "text": set(),
     "text.analyzer": {
-        *("config", "errors", "lexical.keys", "model"),
+        *("config", "errors", "lexical.pieces", "model"),
         *(f"text.{name}" for name in ("callables", "phrases", "synonyms", "terms")),
     },
     "text.callables": {"config", "errors"},
