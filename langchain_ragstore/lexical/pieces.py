@@ -16,6 +16,10 @@ from langchain_ragstore.text.terms import ASCII_BLANKS, LONGEST_REMEMBERED
 _CACHE: Final = 1 << 16
 """Pieces remembered: more than those of a large corpus that occur again and again."""
 
+_SHORT: Final = 2 * KEY_BYTES
+"""Bytes of a short word: as many as two numbers hold."""
+
+_NUMBER_BITS: Final = 8 * KEY_BYTES
 _SLOT_BITS: Final = 16
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 """2^64 over the golden ratio: multiplied by it, similar numbers differ in the high bits
@@ -63,21 +67,19 @@ class KeysOfPieces(dict[str | bytes, bytes]):
         Most words are short and known, and those are looked up all at once.
         """
         # A blank before each text, and room for a whole number from the last byte on.
-        parts = [b"", *(text.encode() for text in texts), b" " * KEY_BYTES]
+        parts = [b"", *(text.encode() for text in texts), b" " * _SHORT]
         data = b" ".join(parts).translate(_FOLDED)
         inside = np.frombuffer(data, np.uint8) != ord(" ")
         edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
         starts, ends = edges[::2], edges[1::2]
         begins = np.cumsum([1 + len(part) for part in parts[:-1]])
         rows = np.repeat(np.arange(len(texts)), np.diff(np.searchsorted(starts, begins)))
-        words = np.ndarray(len(data) - KEY_BYTES + 1, "<u8", data, strides=(1,))[starts]
-        words &= _MASKS[np.minimum(ends - starts, KEY_BYTES)]
-        words[ends - starts > KEY_BYTES] = 0
-        known, keys = self._short.found(words)
+        words = _numbers(data, starts, ends - starts)
+        known, keys = self._short.found(*words)
         rest = np.flatnonzero(~known)
         pairs = zip(starts[rest].tolist(), ends[rest].tolist(), strict=True)
         made = [self[data[start:end]] for start, end in pairs]
-        self._short.learn(words[rest], made)
+        self._short.learn(words[0][rest], words[1][rest], made)
         counts = [len(numbers) // KEY_BYTES for numbers in made]
         return (
             np.concatenate([keys[known], np.frombuffer(b"".join(made), "<u8")]),
@@ -85,8 +87,18 @@ class KeysOfPieces(dict[str | bytes, bytes]):
         )
 
 
+def _numbers(data: bytes, starts: Rows, lengths: Rows) -> tuple[Keys, Keys]:
+    """The first eight bytes of each word, and the next; 0 for a word that has more."""
+    every = np.ndarray(len(data) - KEY_BYTES + 1, "<u8", data, strides=(1,))
+    first = every[starts] & _MASKS[np.minimum(lengths, KEY_BYTES)]
+    rest = np.clip(lengths - KEY_BYTES, 0, KEY_BYTES)
+    second = every[starts + KEY_BYTES] & _MASKS[rest]
+    first[lengths > _SHORT] = 0
+    return first, second
+
+
 class _ShortWords:
-    """The numbers of words that are their only term, by their bytes as a number.
+    """The numbers of words that are their only term, by their bytes as two numbers.
 
     A word has one slot, which the first that comes keeps, until half of them are taken
     and all are given out anew.
@@ -98,31 +110,37 @@ class _ShortWords:
 
     def _renew(self) -> None:
         size = 1 << _SLOT_BITS
-        self._table = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
+        self._table = tuple(np.zeros(size, np.uint64) for _ in range(3))
         self._taken = 0
 
-    def found(self, words: Keys) -> tuple[NDArray[np.bool_], Keys]:
+    def found(self, first: Keys, second: Keys) -> tuple[NDArray[np.bool_], Keys]:
         """Which words are known, and the numbers; 0 is no word."""
-        names, keys = self._table
-        slots = _slots(words)
-        return (names[slots] == words) & (words > 0), keys[slots]
+        firsts, seconds, keys = self._table
+        slots = _slots(first, second)
+        known = (first > 0) & (firsts[slots] == first)
+        known &= seconds[slots] == second
+        return known, keys[slots]
 
-    def learn(self, words: Keys, made: Sequence[bytes]) -> None:
+    def learn(self, first: Keys, second: Keys, made: Sequence[bytes]) -> None:
         """Keep the numbers of words whose slots are free."""
-        new = np.flatnonzero((words > 0) & (self._table[0][_slots(words)] == 0))
-        if not len(new):
+        slots = _slots(first, second)
+        new = np.flatnonzero((first > 0) & (self._table[0][slots] == 0)).tolist()
+        if not new:
             return
         with self._lock:
             if self._taken > 1 << _SLOT_BITS - 1:
                 self._renew()
-            names, keys = self._table
-            for at, slot in zip(new.tolist(), _slots(words[new]).tolist(), strict=True):
-                if len(made[at]) == KEY_BYTES and not names[slot]:
-                    # In this order: who finds the name finds the number.
+            firsts, seconds, keys = self._table
+            for at in new:
+                slot = slots[at]
+                if len(made[at]) == KEY_BYTES and not firsts[slot]:
+                    # The first part last: who finds it finds the rest.
                     keys[slot] = int.from_bytes(made[at], "little")
-                    names[slot] = words[at]
+                    seconds[slot] = second[at]
+                    firsts[slot] = first[at]
                     self._taken += 1
 
 
-def _slots(words: Keys) -> Keys:
-    return (words * _SPREAD) >> np.uint64(64 - _SLOT_BITS)
+def _slots(first: Keys, second: Keys) -> Keys:
+    mixed = (first ^ (second * _SPREAD)) * _SPREAD
+    return mixed >> np.uint64(_NUMBER_BITS - _SLOT_BITS)
