@@ -367,6 +367,13 @@ SEGMENT_ROWS: Final = 64
 SEGMENT_FAN_OUT: Final = 4
 """Segments of about one size that are merged into one."""
 
+LARGE_SIZE: Final = 3
+"""Sizes below are small segments, of up to `SEGMENT_ROWS * SEGMENT_FAN_OUT ** 2` rows."""
+
+LARGE_FAN_OUT: Final = 8
+"""Segments of one size above that are merged into one: each posting of a large index is
+rewritten half as often as by fours, and a search reads few segments more."""
+
 MERGE_BLOCKS: Final = 64
 """Blocks that one write merges, or eight times what it wrote if that is more: about a
 tenth of a second. A larger merge goes on with the next write."""

@@ -24,6 +24,7 @@ from langchain_ragstore.model import (
     LexicalScores,
     Record,
     Terms,
+    Unanalyzed,
     Vector,
 )
 
@@ -217,7 +218,9 @@ class Backend(Protocol):
     def analyzer(self, collection: str) -> str | None:
         """What made the terms of the present, indexed records; None if there are none."""
 
-    def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
+    def reindex(
+        self, collection: str, terms_of: Callable[[Record], Terms | Unanalyzed | None]
+    ) -> int:
         """Make the text index anew, from all records at once; how many it then has.
 
         Before and after, searches see one whole index; after an error, the old one.

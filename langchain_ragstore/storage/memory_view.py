@@ -92,7 +92,7 @@ class MemoryView:
         return [copied(self._records[key], vectors=vectors) for key in keys.tolist()]
 
     def _scored(self, query: Terms) -> tuple[dict[str, float], float]:
-        known = {r.id: r.terms for r in self._records if r.terms is not None}
+        known = {r.id: r.terms for r in self._records if isinstance(r.terms, Terms)}
         check_analyzers(self._collection, known.values(), [query])
         return scored(known, query)
 
@@ -115,7 +115,7 @@ def copied(record: Record, *, vectors: bool) -> Record:
 
 def terms_of_all(records: Iterable[Record]) -> list[Terms]:
     """The terms of those records that have some."""
-    return [record.terms for record in records if record.terms is not None]
+    return [record.terms for record in records if isinstance(record.terms, Terms)]
 
 
 def check_analyzers(

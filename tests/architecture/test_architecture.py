@@ -229,7 +229,13 @@ ALLOWED = {
     "lexical": set(),
     "lexical.bm25": {"config", "lexical.keys", "model"},
     "lexical.keys": {"text.terms"},
-    "lexical.postings": {"config", "lexical.keys", "model"},
+    "lexical.gathering": {
+        "config",
+        *("lexical.keys", "lexical.occurrences", "lexical.postings", "model"),
+    },
+    "lexical.occurrences": {"lexical.keys", "lexical.postings", "model", "text.terms"},
+    "lexical.pieces": {"lexical.keys", "lexical.postings", "text.terms"},
+    "lexical.postings": {"config"},
     "loaders": {"errors", "loaders.file_loader", "loaders.files"},
     "loaders.archives": set(),
     "loaders.delimited": {
@@ -401,7 +407,7 @@ ALLOWED = {
     "storage.searches": {"filters", "model", "storage.base"},
     SQLITE: set(),
     f"{SQLITE}.backend": {
-        *("filters", "metadata", "model", "storage.base"),
+        *("filters", "lexical.gathering", "metadata", "model", "storage.base"),
         *(f"{SQLITE}.{name}" for name in ("connection", "models", "reader", "reindexing")),
         *(f"{SQLITE}.{name}" for name in ("remodelling", "resident", "schema")),
         *(f"{SQLITE}.{name}" for name in ("segments", "statements", "steps")),
@@ -430,7 +436,7 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("resident", "segments", "statements")),
     },
     f"{SQLITE}.reindexing": {
-        *("errors", "lexical.postings", "model", "storage.base"),
+        *("errors", "lexical.gathering", "model", "storage.base"),
         *(f"{SQLITE}.{name}" for name in ("connection", "resident", "segments")),
         *(f"{SQLITE}.{name}" for name in ("statements", "steps")),
     },
@@ -446,7 +452,8 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("connection", "resident", "statements")),
     },
     f"{SQLITE}.segments": {
-        *("config", "errors", "lexical.postings", "model", f"{SQLITE}.statements"),
+        *("config", "errors", "lexical.gathering", "lexical.postings"),
+        f"{SQLITE}.statements",
     },
     f"{SQLITE}.statements": set(),
     f"{SQLITE}.steps": {
@@ -463,9 +470,8 @@ ALLOWED = {
     "structured_query": {"errors"},
     "text": set(),
     "text.analyzer": {
-        *("config", "errors", "model"),
-        *(f"text.{name}" for name in ("callables", "phrases", "stop_words", "synonyms")),
-        "text.terms",
+        *("config", "errors", "lexical.pieces", "model", "text.callables", "text.phrases"),
+        *("text.stop_words", "text.synonyms", "text.terms"),
     },
     "text.callables": {"config", "errors"},
     "text.phrases": {"text.terms"},

@@ -31,7 +31,7 @@ from langchain_ragstore.lexical.bm25 import (
     worth,
 )
 from langchain_ragstore.lexical.keys import key_range, title_key
-from langchain_ragstore.lexical.postings import Keys, Rows
+from langchain_ragstore.lexical.postings import Keys, Rows, decoded
 from langchain_ragstore.model import Terms
 from langchain_ragstore.storage.sqlite import segments, statements
 from langchain_ragstore.storage.sqlite.resident import State
@@ -309,14 +309,12 @@ def _read_range(
     connection: sqlite3.Connection, segment: segments.Segment, first: int, after: int
 ) -> Found:
     """The posting lists of all terms in a range as one."""
-    lists = [
-        segments.block(connection, segment.key, number).between(first, after)
-        for number in segments.blocks_between(segment, first, after)
-    ]
-    if not lists:
-        return np.empty(0, np.int64), np.empty(0, np.uint8)
-    rows = np.concatenate([part.rows for part in lists])
-    often = np.concatenate([part.frequencies for part in lists])
-    together = np.bincount(rows, often).astype(np.int64)
+    lists = decoded(
+        [
+            segments.block(connection, segment.key, number).between(first, after)
+            for number in segments.blocks_between(segment, first, after)
+        ]
+    )
+    together = np.bincount(lists.rows, lists.frequencies).astype(np.int64)
     chosen = np.flatnonzero(together)
     return chosen, np.minimum(together[chosen], BM25_MAX_FREQUENCY)

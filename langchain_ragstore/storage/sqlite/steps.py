@@ -12,7 +12,7 @@ import numpy as np
 from langchain_ragstore.config import SQLITE_TOMBSTONES
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.metadata import decode, encode
-from langchain_ragstore.model import Fingerprint, Hit, Record, Terms, ranked
+from langchain_ragstore.model import Fingerprint, Hit, Record, Terms, Unanalyzed, ranked
 from langchain_ragstore.storage.base import (
     changed_meanwhile,
     check_analyzer,
@@ -88,7 +88,7 @@ def agree_on_analyzer(
     state: State,
     collection: str,
     now: float,
-    given: Collection[Terms],
+    given: Collection[Terms | Unanalyzed],
 ) -> None:
     """Check what made the terms, or note it where the collection is not indexed."""
     makers = list(dict.fromkeys(terms.analyzer for terms in given))
