@@ -298,6 +298,15 @@ async def test_texts_are_counted_off_the_event_loop():
     assert threading.main_thread() not in threads
 
 
+def test_one_call_is_under_way_until_an_answer_and_after_a_refusal():
+    work = BatchedEmbeddings(Counting(), batch_size=1)._work(TEXTS)
+    assert work.window == 1
+    work.answered(work.take(), [[1.0]])
+    assert work.window == 4
+    work.failed(work.take(), ServiceError("busy", 429))
+    assert work.window == 1
+
+
 # --- tried again ------------------------------------------------------------------------
 
 
