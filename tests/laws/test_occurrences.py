@@ -74,6 +74,14 @@ def test_what_only_terms_can_tell():
     assert of_texts([Unanalyzed("a", "", TextAnalyzer(dictionary=["東京"]))]) is not None
 
 
+def test_more_texts_than_their_numbers_have_bits_for():
+    analyzer = TextAnalyzer()
+    bodies = ["東京", "京東 京", "都"] * 800  # 2 ** 11 rows leave 21 bits of 32
+    found = of_texts([Unanalyzed(body, "", analyzer) for body in bodies])
+    terms = [analyzer.index_terms(body) for body in bodies]
+    assert arrays(of_occurrences(found)) == arrays(of_terms(terms))
+
+
 def test_long_texts_are_read_a_few_at_a_time(monkeypatch):
     monkeypatch.setattr(gathering, "TEXTS_AT_ONCE", 3)
     monkeypatch.setattr(gathering, "CHARACTERS_AT_ONCE", 20)
