@@ -25,6 +25,9 @@ from langchain_ragstore.model import Terms, Unanalyzed
 TEXTS_AT_ONCE: Final = 2_000
 """Texts whose postings are sorted at once: bounds the memory that a large batch takes."""
 
+FEWEST_AT_ONCE: Final = 4
+"""Texts from which on arrays cost less than dictionaries."""
+
 CHARACTERS_AT_ONCE: Final = 4 * LONGEST_READ
 """Characters of texts that are read at once: thousands of chunks, or few long texts."""
 
@@ -65,7 +68,7 @@ def prepared(texts: Sequence[Terms | Unanalyzed]) -> Iterator[Prepared]:
 
 
 def _prepared(texts: Sequence[Terms | Unanalyzed]) -> Prepared:
-    found = of_texts(texts)
+    found = of_texts(texts) if len(texts) >= FEWEST_AT_ONCE else None
     if found is not None:
         return Prepared(list(encoded(of_occurrences(found))), found.body, found.title)
     counted = [text.terms() if isinstance(text, Unanalyzed) else text for text in texts]

@@ -31,7 +31,9 @@ TITLE: Final = 1 << 62
 """Flag of a title's terms."""
 
 _HASH_MASK: Final = (1 << 62) - 1
-_CODE_POINT: Final = (1 << CODE_POINT_BITS) - 1
+CODE_POINT: Final = (1 << CODE_POINT_BITS) - 1
+"""Mask of a code point."""
+
 _CACHE: Final = 1 << 16
 """Keys remembered: more than the terms of a large corpus that occur again and again."""
 
@@ -114,16 +116,18 @@ def last_characters(
         The numbers of the single characters, and the places of the pairs they end.
     """
     places = np.flatnonzero(keys >= np.uint64(PAIR))
-    places = places[(keys[places] & np.uint64(_CODE_POINT)) > 0]
+    places = places[(keys[places] & np.uint64(CODE_POINT)) > 0]
     bits = np.uint64(CODE_POINT_BITS)
     row = rows[places].astype(np.uint64) << bits
-    first = (keys[places] >> bits) & np.uint64(_CODE_POINT)
-    second = keys[places] & np.uint64(_CODE_POINT)
+    first = (keys[places] >> bits) & np.uint64(CODE_POINT)
+    second = keys[places] & np.uint64(CODE_POINT)
     lonely = ~found_in(row | second, row | first)
     return np.uint64(PAIR) | (second[lonely] << bits), places[lonely]
 
 
-def found_in(values: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def found_in(
+    values: NDArray[np.unsignedinteger], others: NDArray[np.unsignedinteger]
+) -> NDArray[np.bool_]:
     """Which values are among others; `numpy.isin` takes ten times as long."""
     if not len(others):
         return np.zeros(len(values), np.bool_)

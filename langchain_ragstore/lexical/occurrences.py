@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langchain_ragstore.lexical.keys import (
+    CODE_POINT,
     CODE_POINT_BITS,
     KEY_BYTES,
     PAIR,
@@ -159,15 +160,17 @@ class _Read:
         As `keys.last_characters`; what is not the last of its stretch begins a pair.
         """
         ends = np.sort(self._placed(self._ends(self.unspaced[:-2])))
-        lonely = ends[~found_in(ends, self._placed(self._begins()))]
-        bits = np.uint64(CODE_POINT_BITS)
-        codes = lonely & ((np.uint64(1) << bits) - np.uint64(1))
-        return pair_keys(codes, np.zeros_like(codes)), (lonely >> bits).astype(np.int64)
+        lonely = ends[~found_in(ends, self._placed(self._begins()))].astype(np.uint64)
+        codes = lonely & np.uint64(CODE_POINT)
+        rows = (lonely >> np.uint64(CODE_POINT_BITS)).astype(np.int64)
+        return pair_keys(codes, np.zeros_like(codes)), rows
 
-    def _placed(self, at: NDArray[np.intp]) -> Keys:
-        """Row and code point as one number."""
-        rows = self.code_rows[at].astype(np.uint64)
-        return rows << np.uint64(CODE_POINT_BITS) | self.codes[at]
+    def _placed(self, at: NDArray[np.intp]) -> NDArray[np.unsignedinteger]:
+        """Row and code point as one number, of 32 bits if that holds them."""
+        rows, codes = self.code_rows[at], self.codes[at]
+        if int(rows.max(initial=0)) >> 32 - CODE_POINT_BITS == 0:
+            return rows.astype(np.uint32) << np.uint32(CODE_POINT_BITS) | codes
+        return rows.astype(np.uint64) << np.uint64(CODE_POINT_BITS) | codes
 
     def _begins(self) -> NDArray[np.intp]:
         return np.flatnonzero(self.unspaced[:-1] & self.unspaced[1:])
@@ -181,21 +184,24 @@ class _Read:
 
 
 def _read(texts: Sequence[str], keys_of: PieceKeys) -> _Read:
-    plain = [row for row, text in enumerate(texts) if text.isascii()]
-    other = {row: normalize(text) for row, text in enumerate(texts) if not text.isascii()}
+    plain = {row: text for row, text in enumerate(texts) if text.isascii()}
+    other = {row: normalize(text) for row, text in enumerate(texts) if row not in plain}
     mixed = {row: folded for row, folded in other.items() if has_stretches(folded)}
     lengths = [1 + len(folded) for folded in mixed.values()]
     codes = _code_points(_BETWEEN.join(["", *mixed.values(), ""]))
     kinds = _kinds()[codes]
     other |= zip(mixed, _words(codes, kinds, lengths), strict=True)
-    words, rows = keys_of.of_ascii([texts[row] for row in plain])
+    plain |= {row: rest for row, rest in other.items() if rest.isascii()}
+    words, rows = keys_of.of_ascii(list(plain.values()))
+    for row in plain.keys() & other.keys():
+        del other[row]
     more = [keys_of.of(folded.split()) for folded in other.values()]
     counts = [len(keys) // KEY_BYTES for keys in more]
     return _Read(
         words=np.concatenate([words, np.frombuffer(b"".join(more), "<u8")]),
         word_rows=np.concatenate(
             [
-                np.array(plain, np.int64)[rows],
+                np.array([*plain], np.int64)[rows],
                 np.repeat(np.array([*other], np.int64), counts),
             ]
         ),

@@ -51,7 +51,8 @@ def test_many_at_once_are_as_one_by_one(shelf, analyzer):
         assert found.body.tolist() == [sum(t.body.values()) for t in terms]
         assert found.title.tolist() == [sum(t.title.values()) for t in terms]
     assert found is not None or analyzer is ANALYZERS[2]
-    (together,), (apart,) = prepared(unread), prepared(terms)
+    several = -(-gathering.FEWEST_AT_ONCE // len(shelf))
+    (together,), (apart,) = prepared(unread * several), prepared(terms * several)
     assert together.blocks == apart.blocks
     assert together.body.tolist() == apart.body.tolist()
     assert together.title.tolist() == apart.title.tolist()
@@ -72,6 +73,22 @@ def test_what_only_terms_can_tell():
         assert of_texts([Unanalyzed("", "a 東京", analyzer)]) is None
     # A pair is a term in any case, so it is no entry of its own.
     assert of_texts([Unanalyzed("a", "", TextAnalyzer(dictionary=["東京"]))]) is not None
+
+
+def test_more_texts_than_their_numbers_have_bits_for():
+    analyzer = TextAnalyzer()
+    bodies = ["東京", "京東 京", "都"] * 800  # 2 ** 11 rows leave 21 bits of 32
+    found = of_texts([Unanalyzed(body, "", analyzer) for body in bodies])
+    terms = [analyzer.index_terms(body) for body in bodies]
+    assert arrays(of_occurrences(found)) == arrays(of_terms(terms))
+
+
+def test_few_texts_are_read_one_by_one(monkeypatch):
+    seen = []
+    monkeypatch.setattr(gathering, "of_texts", lambda texts: seen.append(len(texts)))
+    for count in (1, 3, 4, 5):
+        list(prepared([Unanalyzed("a 東京", "", TextAnalyzer())] * count))
+    assert seen == [4, 5]
 
 
 def test_long_texts_are_read_a_few_at_a_time(monkeypatch):
