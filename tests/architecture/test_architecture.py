@@ -28,6 +28,7 @@ LAYERS = {
     "lexical": 1,
     "storage.base": 2,
     "storage.ordering": 2,
+    "storage.searches": 2,
     "storage": 3,
     "embeddings": 3,
     "retrieval": 4,
@@ -257,12 +258,16 @@ ALLOWED = {
         ),
     },
     "retrieval.findings": {"retrieval.plan", "retrieval.trace"},
-    "retrieval.fuse": {"config", "errors", "model"},
+    "retrieval.candidates": {
+        *("model", "retrieval.fuse", "retrieval.question", "storage.base"),
+        "vectors.arrays",
+    },
+    "retrieval.fuse": {"config", "errors"},
     "retrieval.group": {"filters", "model", "retrieval.question"},
     "retrieval.hit_vectors": {"errors", "model"},
     "retrieval.hybrid": {
-        *("config", "model", "retrieval.fuse", "retrieval.question", "retrieval.weighing"),
-        "vectors.arrays",
+        "config",
+        *("retrieval.candidates", "retrieval.fuse", "retrieval.weighing"),
     },
     "retrieval.importance": {"filters", "model", "retrieval.question"},
     "retrieval.labels": {"config", "retrieval.query_words", "text.terms"},
@@ -280,8 +285,9 @@ ALLOWED = {
     "retrieval.neighbours": {"config", "filters", "model", "retrieval.question"},
     "retrieval.plan": {
         *("config", "model"),
-        *(f"retrieval.{name}" for name in ("cut", "hybrid", "question", "sources")),
-        "retrieval.trace",
+        *(f"retrieval.{name}" for name in ("candidates", "cut", "fuse", "hybrid")),
+        *(f"retrieval.{name}" for name in ("question", "sources", "trace")),
+        "storage.base",
     },
     "retrieval.query_code_words": set(),
     "retrieval.query_lexicon": {
@@ -293,7 +299,7 @@ ALLOWED = {
     "retrieval.query_talk": set(),
     "retrieval.query_words": set(),
     "retrieval.question": {"filters", "model", "storage.base", "text.analyzer"},
-    "retrieval.sources": {"model", "retrieval.question"},
+    "retrieval.sources": {"model", "retrieval.question", "storage.base"},
     "retrieval.trace": {"model"},
     "retrievers": {
         *(
@@ -335,12 +341,17 @@ ALLOWED = {
     "storage.base": {"errors", "filters", "model"},
     "storage.memory": {
         *("filters", "metadata", "model", "storage.base"),
-        *("storage.memory_models", "storage.memory_text", "storage.ordering"),
+        *("storage.memory_models", "storage.memory_view", "storage.ordering"),
+        "storage.searches",
+    },
+    "storage.memory_view": {
+        *("filters", "metadata", "model", "storage.base", "storage.memory_text"),
         "vectors.arrays",
     },
     "storage.memory_models": {"model", "storage.base"},
     "storage.memory_text": {"config", "lexical.bm25", "model"},
     "storage.ordering": {"errors", "filters", "model"},
+    "storage.searches": {"filters", "model", "storage.base"},
     SQLITE: set(),
     f"{SQLITE}.backend": {
         *("filters", "metadata", "model", "storage.base"),
@@ -349,9 +360,13 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("segments", "statements", "steps")),
     },
     f"{SQLITE}.reader": {
-        *("filters", "lexical.bm25", "model", "storage.base", "storage.ordering"),
+        *("filters", "model", "storage.base", "storage.ordering", "storage.searches"),
         *(f"{SQLITE}.{name}" for name in ("connection", "lexicon", "models", "resident")),
-        *(f"{SQLITE}.{name}" for name in ("statements", "steps", "where")),
+        *(f"{SQLITE}.{name}" for name in ("statements", "steps", "view", "where")),
+    },
+    f"{SQLITE}.view": {
+        *("filters", "lexical.bm25", "model", "storage.base"),
+        *(f"{SQLITE}.{name}" for name in ("lexicon", "resident", "statements", "steps")),
         "vectors.arrays",
     },
     f"{SQLITE}.blobs": {
@@ -402,11 +417,13 @@ ALLOWED = {
     "text": set(),
     "text.analyzer": {
         *("config", "errors", "model"),
-        *(f"text.{name}" for name in ("callables", "phrases", "synonyms", "terms")),
+        *(f"text.{name}" for name in ("callables", "phrases", "stop_words", "synonyms")),
+        "text.terms",
     },
     "text.callables": {"config", "errors"},
     "text.phrases": {"text.terms"},
     "text.scripts": {"text.terms"},
+    "text.stop_words": {"text.terms"},
     "text.synonyms": {
         *("config", "errors"),
         *(f"text.{name}" for name in ("callables", "phrases", "terms")),

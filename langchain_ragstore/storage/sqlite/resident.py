@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,10 @@ class State:
     floor: int
     dimension: int
     analyzer: str | None
+
+
+NOWHERE: Final = State(0, 0, 0, 0, None)
+"""Where a collection stands that does not exist: none has this key."""
 
 
 @dataclass(frozen=True, slots=True)
