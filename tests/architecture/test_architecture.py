@@ -29,6 +29,7 @@ LAYERS = {
     "lexical": 1,
     "storage.base": 2,
     "storage.ordering": 2,
+    "storage.searches": 2,
     "storage": 3,
     "embeddings": 3,
     "retrieval": 4,
@@ -261,11 +262,15 @@ ALLOWED = {
         *(f"retrieval.{name}" for name in ("cut", "diversify", "group", "hybrid", "plan")),
         *(f"retrieval.{name}" for name in ("question", "sources", "trace")),
     },
-    "retrieval.fuse": {"config", "errors", "model"},
+    "retrieval.candidates": {
+        *("model", "retrieval.fuse", "retrieval.question", "storage.base"),
+        "vectors.arrays",
+    },
+    "retrieval.fuse": {"config", "errors"},
     "retrieval.group": {"filters", "model", "retrieval.question"},
     "retrieval.hybrid": {
-        *("config", "model", "retrieval.fuse", "retrieval.question", "retrieval.weighing"),
-        "vectors.arrays",
+        "config",
+        *("retrieval.candidates", "retrieval.fuse", "retrieval.weighing"),
     },
     "retrieval.weighing": {"config", "model", "text.scripts", "text.terms"},
     "retrieval.importance": {"filters", "model", "retrieval.question"},
@@ -273,11 +278,12 @@ ALLOWED = {
     "retrieval.neighbours": {"config", "filters", "model", "retrieval.question"},
     "retrieval.plan": {
         *("config", "model"),
-        *(f"retrieval.{name}" for name in ("cut", "hybrid", "question", "sources")),
-        "retrieval.trace",
+        *(f"retrieval.{name}" for name in ("candidates", "cut", "fuse", "hybrid")),
+        *(f"retrieval.{name}" for name in ("question", "sources", "trace")),
+        "storage.base",
     },
     "retrieval.question": {"filters", "model", "storage.base"},
-    "retrieval.sources": {"model", "retrieval.question"},
+    "retrieval.sources": {"model", "retrieval.question", "storage.base"},
     "retrieval.trace": {"model"},
     "retrievers": {
         *("config", "documents", "errors", "filters", "foreign", "keywords"),
@@ -302,12 +308,17 @@ ALLOWED = {
     "storage.base": {"errors", "filters", "model"},
     "storage.memory": {
         *("filters", "metadata", "model", "storage.base"),
-        *("storage.memory_models", "storage.memory_text", "storage.ordering"),
+        *("storage.memory_models", "storage.memory_view", "storage.ordering"),
+        "storage.searches",
+    },
+    "storage.memory_view": {
+        *("filters", "metadata", "model", "storage.base", "storage.memory_text"),
         "vectors.arrays",
     },
     "storage.memory_models": {"model", "storage.base"},
     "storage.memory_text": {"config", "lexical.bm25", "model"},
     "storage.ordering": {"errors", "filters", "model"},
+    "storage.searches": {"filters", "model", "storage.base"},
     SQLITE: set(),
     f"{SQLITE}.backend": {
         *("filters", "metadata", "model", "storage.base"),
@@ -316,9 +327,14 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("segments", "statements", "steps")),
     },
     f"{SQLITE}.reader": {
-        *("filters", "lexical.bm25", "model", "storage.base", "storage.ordering"),
+        *("filters", "model", "storage.base", "storage.ordering", "storage.searches"),
         *(f"{SQLITE}.{name}" for name in ("connection", "lexicon", "models", "resident")),
-        *(f"{SQLITE}.{name}" for name in ("statements", "steps", "where")),
+        *(f"{SQLITE}.{name}" for name in ("statements", "steps", "view", "where")),
+    },
+    f"{SQLITE}.view": {
+        *("filters", "lexical.bm25", "model", "storage.base"),
+        *(f"{SQLITE}.{name}" for name in ("lexicon", "resident", "statements", "steps")),
+        "vectors.arrays",
     },
     f"{SQLITE}.blobs": {
         f"{SQLITE}.{name}" for name in ("connection", "lease", "statements")
@@ -343,7 +359,7 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("connection", "models", "resident")),
         *(f"{SQLITE}.{name}" for name in ("statements", "steps")),
     },
-    f"{SQLITE}.resident": {"errors", "model", "vectors.arrays", f"{SQLITE}.statements"},
+    f"{SQLITE}.resident": {"errors", "model", f"{SQLITE}.statements"},
     f"{SQLITE}.schema": {"errors", f"{SQLITE}.connection"},
     f"{SQLITE}.models": {
         *("model", "storage.base"),
@@ -368,11 +384,13 @@ ALLOWED = {
     "text": set(),
     "text.analyzer": {
         *("config", "errors", "model"),
-        *(f"text.{name}" for name in ("callables", "phrases", "synonyms", "terms")),
+        *(f"text.{name}" for name in ("callables", "phrases", "stop_words", "synonyms")),
+        "text.terms",
     },
     "text.callables": {"config", "errors"},
     "text.phrases": {"text.terms"},
     "text.scripts": {"text.terms"},
+    "text.stop_words": {"text.terms"},
     "text.synonyms": {
         *("config", "errors"),
         *(f"text.{name}" for name in ("callables", "phrases", "terms")),

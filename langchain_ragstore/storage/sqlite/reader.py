@@ -5,24 +5,17 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from langchain_ragstore.filters import EVERYTHING, Filter
-from langchain_ragstore.lexical.bm25 import top
-from langchain_ragstore.model import (
-    Fingerprint,
-    Hit,
-    LexicalScores,
-    Record,
-    Terms,
-    Vector,
-    ranked,
-)
-from langchain_ragstore.storage.base import check_dimension
+from langchain_ragstore.model import Fingerprint, Record, Vector
+from langchain_ragstore.storage.base import View
 from langchain_ragstore.storage.ordering import COLUMNS, ordered, parse_order
+from langchain_ragstore.storage.searches import Searches
 from langchain_ragstore.storage.sqlite import (
     lexicon,
     models,
@@ -31,11 +24,13 @@ from langchain_ragstore.storage.sqlite import (
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import MEMORY, Database
 from langchain_ragstore.storage.sqlite.resident import (
+    NOWHERE,
     Resident,
     StaleReadError,
     State,
     followed,
 )
+from langchain_ragstore.storage.sqlite.view import SQLiteView
 from langchain_ragstore.storage.sqlite.where import applied
 
 T = TypeVar("T")
@@ -44,7 +39,7 @@ _STALE_READS: Final = 3
 """Searches that may find a copy newer than their transaction before it is dropped."""
 
 
-class SQLiteReader:
+class SQLiteReader(Searches):
     """Records of one SQLite file; exact search over a resident float32 matrix.
 
     Args:
@@ -149,121 +144,20 @@ class SQLiteReader:
         records = ordered(self.scan(collection, where=where, vectors=vectors), order_by)
         return records[offset : None if limit is None else offset + limit]
 
-    def dense(
-        self,
-        collection: str,
-        vector: Vector,
-        k: int,
-        *,
-        where: Filter = EVERYTHING,
-        vectors: bool = False,
-    ) -> list[Hit]:
-        """See `Backend.dense`."""
-        return self._searching(
-            lambda connection: self._dense(
-                connection, collection, vector, k, where, vectors
-            )
-        )
+    def within(self, collection: str, ask: Callable[[View], T]) -> T:
+        """See `Backend.within`."""
 
-    def _dense(
-        self,
-        connection: sqlite3.Connection,
-        collection: str,
-        vector: Vector,
-        k: int,
-        where: Filter,
-        vectors: bool,  # noqa: FBT001 - private
-    ) -> list[Hit]:
-        state = self._state(connection, collection)
-        if state is None or not state.dimension or k < 1:
-            return []
-        now = self._clock()
-        snapshot = self._resident.snapshot(connection, state)
-        if not snapshot.present(now, None).any():
-            return []
-        check_dimension(collection, state.dimension, len(vector))
-        keys = None
-        if where != EVERYTHING:
-            found = steps.keys(connection, state, now, ids=None, where=where)
-            keys = np.array(found, np.int64)
-        places, scores = snapshot.nearest(snapshot.present(now, keys), vector, k)
-        score_of = dict(zip(snapshot.keys[places].tolist(), scores.tolist(), strict=True))
-        records = steps.by_key(connection, state, now, list(score_of), k, score_of, vectors)
-        return ranked(
-            (
-                Hit(record, score_of[key], {"dense": score_of[key]})
-                for key, record in records
-            ),
-            k,
-        )
-
-    def lexical(
-        self,
-        collection: str,
-        query: Terms,
-        k: int,
-        *,
-        where: Filter = EVERYTHING,
-        vectors: bool = False,
-    ) -> list[Hit]:
-        """See `Backend.lexical`."""
-
-        def search(connection: sqlite3.Connection) -> list[Hit]:
+        def search(connection: sqlite3.Connection) -> T:
             state = self._state(connection, collection)
-            if state is None or k < 1:
-                return []
+            mean = partial(self._mean, connection, state)
+            copies = self._resident, self._lexicons
             now = self._clock()
-            steps.check_query(connection, state, collection, now, query)
-            known = self._lexicons.snapshot(connection, state)
-            scores, _ = lexicon.scored(connection, known, query, now)
-            if where != EVERYTHING:
-                found = steps.keys(connection, state, now, ids=None, where=where)
-                among = np.isin(known.records, np.array(found, np.int64))
-                scores = np.where(among, scores, 0.0)
-            places = top(scores, k)
-            keys = known.records[places].tolist()
-            score_of = dict(zip(keys, scores[places].tolist(), strict=True))
-            records = steps.by_key(connection, state, now, keys, k, score_of, vectors)
-            return ranked(
-                (Hit(r, score_of[key], {"lexical": score_of[key]}) for key, r in records),
-                k,
-            )
+            return ask(SQLiteView(connection, collection, state, now, copies, mean))
 
         return self._searching(search)
 
-    def lexical_scores(
-        self, collection: str, query: Terms, ids: Collection[str]
-    ) -> LexicalScores:
-        """See `Backend.lexical_scores`."""
-
-        def search(connection: sqlite3.Connection) -> LexicalScores:
-            state = self._state(connection, collection)
-            if state is None:
-                return LexicalScores({}, 0.0)
-            now = self._clock()
-            steps.check_query(connection, state, collection, now, query)
-            known = self._lexicons.snapshot(connection, state)
-            scores, reachable = lexicon.scored(connection, known, query, now)
-            rows = steps.rows(
-                connection, state, "r.key, r.id", now, ids=ids, where=EVERYTHING
-            )
-            wanted = np.array([key for key, _ in rows], np.int64)
-            places = known.places(wanted)
-            keys = known.records[places].tolist()
-            score_of = dict(zip(keys, scores[places].tolist(), strict=True))
-            return LexicalScores(
-                {id: score_of[key] for key, id in rows if key in score_of}, reachable
-            )
-
-        return self._searching(search)
-
-    def mean(self, collection: str) -> Vector | None:
-        """See `Backend.mean`."""
-        return self._searching(lambda connection: self._mean(connection, collection))
-
-    def _mean(self, connection: sqlite3.Connection, collection: str) -> Vector | None:
-        state = self._state(connection, collection)
-        if state is None or not state.dimension:
+    def _mean(self, connection: sqlite3.Connection, state: State) -> Vector | None:
+        if not state.dimension:
             return None
         snapshot = self._resident.snapshot(connection, state)
         present = snapshot.present(self._clock(), None)
@@ -277,11 +171,12 @@ class SQLiteReader:
             self._means[state.collection] = known
         return known[1].copy()
 
-    def _state(self, connection: sqlite3.Connection, collection: str) -> State | None:
+    def _state(self, connection: sqlite3.Connection, collection: str) -> State:
         """Where a collection stands that is going to be in memory."""
         state = steps.state(connection, collection)
-        if state is not None:
-            self._searched[collection] = state.collection
+        if state is None:
+            return NOWHERE
+        self._searched[collection] = state.collection
         return state
 
     def resident_bytes(self, collection: str) -> int:
