@@ -19,7 +19,7 @@ from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.retrieval.cut import Top
 from langchain_ragstore.retrieval.group import Group
 from langchain_ragstore.retrieval.importance import Importance
-from langchain_ragstore.retrieval.merge import Found, Placed, merged
+from langchain_ragstore.retrieval.merge import Finds, Placed, merged
 from langchain_ragstore.retrieval.neighbours import Neighbours
 from langchain_ragstore.search_request import SEARCH_KEYWORDS, Search, to_search
 from langchain_ragstore.searching import (
@@ -143,7 +143,7 @@ def _searched(
 ) -> Scored:
     """The best documents for a query that is embedded for each part, if need be."""
     found = [
-        Found(part.kind, part.weight, part.store.hits(query, vector, part.search))
+        Finds(part.kind, part.weight, part.store.hits(query, vector, part.search))
         for part, vector in zip(parts, vectors, strict=True)
     ]
     part_of = {part.kind: part for part in parts}

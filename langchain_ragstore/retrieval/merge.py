@@ -9,7 +9,7 @@ from langchain_ragstore.model import Hit, ranked
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Finds:
     """What a search of one collection found.
 
     Attributes:
@@ -36,7 +36,7 @@ class Placed:
     collection: str
 
 
-def merged(lists: Iterable[Found]) -> list[Placed]:
+def merged(lists: Iterable[Finds]) -> list[Placed]:
     """The hits of all collections, by weighted score; the better of two equal ones.
 
     Hits are equal if id and text are. Scores below 0 stay as they are: what is unlike the
@@ -50,10 +50,10 @@ def merged(lists: Iterable[Found]) -> list[Placed]:
     Example:
         ```python
         from langchain_ragstore.model import Hit, Record
-        from langchain_ragstore.retrieval.merge import Found, merged
+        from langchain_ragstore.retrieval.merge import Finds, merged
 
         a, b = Hit(Record("a", "tea", {}), 1.0), Hit(Record("b", "milk", {}), 0.75)
-        found = merged([Found("plain", 0.5, [a, b]), Found("important", 2.0, [b])])
+        found = merged([Finds("plain", 0.5, [a, b]), Finds("important", 2.0, [b])])
         assert [(p.hit.record.id, p.hit.score) for p in found] == [("b", 1.5), ("a", 0.5)]
         assert found[0].collection == "important"
         ```

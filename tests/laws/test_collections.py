@@ -11,7 +11,7 @@ from langchain_ragstore import CollectionManager, InvalidInputError
 from langchain_ragstore.collection_names import Naming
 from langchain_ragstore.model import Hit, Record
 from langchain_ragstore.retrieval.importance import Importance
-from langchain_ragstore.retrieval.merge import Found, merged
+from langchain_ragstore.retrieval.merge import Finds, merged
 
 # Ids that are made of what names are made of, and any text at all.
 parts = st.sampled_from(
@@ -79,7 +79,7 @@ def lists(draw):
             for id in names
         ]
         ordered = sorted(hits, key=lambda h: (-h.score, h.record.id))
-        found.append(Found(name, draw(weights), ordered))
+        found.append(Finds(name, draw(weights), ordered))
     return found
 
 
@@ -104,14 +104,14 @@ def test_merging_invents_and_repeats_nothing(found):
     order = [(-p.hit.score, p.hit.record.id) for p in result]
     assert order == sorted(order)
     assert [
-        placed.hit for placed in merged([Found("x", 1.0, [p.hit for p in result])])
+        placed.hit for placed in merged([Finds("x", 1.0, [p.hit for p in result])])
     ] == [p.hit for p in result]
 
 
 @given(lists(), st.integers(1, 6))
 def test_the_first_of_each_are_enough_for_the_first_of_all(found, k):
     assume(all(f.weight for f in found))
-    cut = [Found(f.collection, f.weight, f.hits[:k]) for f in found]
+    cut = [Finds(f.collection, f.weight, f.hits[:k]) for f in found]
     scores_of = [[p.hit.score for p in merged(part)[:k]] for part in (found, cut)]
     assert scores_of[0] == scores_of[1]
 

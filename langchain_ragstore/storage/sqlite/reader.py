@@ -148,7 +148,7 @@ class SQLiteReader(Searches):
         """See `Backend.within`."""
 
         def search(connection: sqlite3.Connection) -> T:
-            state = self._state(connection, collection) or NOWHERE
+            state = self._state(connection, collection)
             mean = partial(self._mean, connection, state)
             copies = self._resident, self._lexicons
             now = self._clock()
@@ -171,11 +171,12 @@ class SQLiteReader(Searches):
             self._means[state.collection] = known
         return known[1].copy()
 
-    def _state(self, connection: sqlite3.Connection, collection: str) -> State | None:
+    def _state(self, connection: sqlite3.Connection, collection: str) -> State:
         """Where a collection stands that is going to be in memory."""
         state = steps.state(connection, collection)
-        if state is not None:
-            self._searched[collection] = state.collection
+        if state is None:
+            return NOWHERE
+        self._searched[collection] = state.collection
         return state
 
     def resident_bytes(self, collection: str) -> int:
