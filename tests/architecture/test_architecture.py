@@ -445,7 +445,9 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("connection", "models", "resident")),
         *(f"{SQLITE}.{name}" for name in ("statements", "steps")),
     },
-    f"{SQLITE}.resident": {"errors", "model", f"{SQLITE}.statements"},
+    f"{SQLITE}.resident": {
+        *("errors", "model", "storage.sqlite.statements", "vectors.arrays"),
+    },
     f"{SQLITE}.schema": {"errors", f"{SQLITE}.connection"},
     f"{SQLITE}.models": {
         *("model", "storage.base"),

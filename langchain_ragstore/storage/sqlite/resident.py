@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langchain_ragstore.errors import CorruptStoreError
-from langchain_ragstore.model import Matrix
+from langchain_ragstore.model import Matrix, Vector
 from langchain_ragstore.storage.sqlite import statements
+from langchain_ragstore.vectors.arrays import best, cosines, rounding_slack
 
 _GROWTH = 1.5
 """Factor by which a full matrix grows: appending n rows costs O(n) in all."""
@@ -64,6 +65,24 @@ class Snapshot:
         """Rows that are alive, not expired and, if keys are given, among them."""
         rows = self.alive & (self.expires > now)
         return rows if keys is None else rows & np.isin(self.keys, keys)
+
+    def nearest(
+        self, rows: NDArray[np.bool_], vector: Vector, k: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Places and exact cosines of the `k` best rows, and of all tied with the last.
+
+        A float32 product finds the candidates, with a slack that its rounding cannot
+        exceed; their cosines are then computed exactly.
+        """
+        chosen = np.flatnonzero(rows)
+        if 4 * len(chosen) < len(rows):  # gathering few rows beats multiplying all
+            rough = self.matrix[chosen] @ vector
+        else:
+            rough = (self.matrix @ vector)[chosen]
+        places = chosen[best(rough, k, rounding_slack(len(vector)))]
+        exact = cosines(self.matrix[places], vector)
+        kept = best(exact, k)
+        return places[kept], exact[kept]
 
     @property
     def nbytes(self) -> int:
