@@ -3,8 +3,8 @@
 Usage: `python benchmarks/quality/stages.py FOLDER [--cache DIR] [--half tuning]
 [--model use] [--result FILE]`, with FOLDER and the cache as for `__main__.py`. Each row is
 one change to `hybrid_search`, its figures, the difference in nDCG@10 to the search as it is
-with a 95 % interval, and the median time of a query. Defaults are chosen by the tuning half
-and told by the reporting half.
+with a 95 % interval; the median time of a query is printed beside them. Defaults are chosen
+by the tuning half and told by the reporting half.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ def main() -> None:
                 print(*rows[-1].values(), flush=True)
         store.close()
     if given.result:
-        lines = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in rows)
+        kept = ({k: v for k, v in row.items() if k != "ms"} for row in rows)
+        lines = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in kept)
         given.result.write_text(f"[\n  {lines}\n]\n", encoding="utf-8")
 
 

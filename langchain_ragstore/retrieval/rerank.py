@@ -106,7 +106,7 @@ class Rerank(Rescoring):
         profile = QueryAnalyzer().analyze(query)
         about = about_what(profile)
         weights = self.weights(about)
-        wanted = set(analyzer.query_terms(query).body)
+        wanted = set(analyzer.index_terms(query).body)  # its stop words are terms, too
         meanings = _semantic(hits, vector)
         found = []
         for hit, semantic in zip(hits, meanings, strict=True):

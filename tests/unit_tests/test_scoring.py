@@ -123,6 +123,7 @@ def test_words_are_those_of_full_text():
     assert keyword("茶", "绿茶") == 1.0  # a single character within others
     assert keyword("", "anything") == keyword("?!", "?!") == 0.0
     assert keyword("green oolong", "") == 0.0
+    assert keyword("how is the tea", "tea") == 0.25  # all words of the query count
     unstemmed = TextAnalyzer(stemmer=None)
     assert keyword("fees", "fee", analyzer=unstemmed) == 0.0
 
