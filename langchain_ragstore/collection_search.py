@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, Final
 
 from langchain_core.documents import Document
@@ -14,8 +12,8 @@ from langchain_core.runnables import run_in_executor
 from langchain_ragstore.collection_names import Kinds
 from langchain_ragstore.config import DEFAULT_COLLECTION, DEFAULT_KIND_DEPTH
 from langchain_ragstore.documents import to_count
-from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.keywords import refuse_unknown
+from langchain_ragstore.numeric import number
 from langchain_ragstore.retrieval.cut import Top
 from langchain_ragstore.retrieval.group import Group
 from langchain_ragstore.retrieval.importance import Importance
@@ -58,7 +56,7 @@ class Request:
 
     def __post_init__(self) -> None:
         to_count("k", self.k)
-        _number("importance_threshold", self.least)
+        number("importance_threshold", self.least, finite=False)
 
     def search(self, kind: str, default: str, keywords: Mapping[str, Any]) -> Search:
         """What is asked of the collection of one kind.
@@ -171,36 +169,3 @@ def _grouped(found: list[Placed], parts: Sequence[Part]) -> list[Placed]:
             kept = {id(hit) for hit in stage.kept([placed.hit for placed in found])}
             return [placed for placed in found if id(placed.hit) in kept]
     return found
-
-
-def _number(name: str, value: Any) -> float:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or math.isnan(value):
-        raise InvalidInputError(f"{name} must be a number, got {value!r}")
-    return float(value)
-
-
-def at_least_0(name: str, value: Any) -> float:
-    """A number that is not negative.
-
-    Raises:
-        InvalidInputError: It is none.
-    """
-    if _number(name, value) < 0:
-        raise InvalidInputError(f"{name} must be at least 0, got {value!r}")
-    return float(value)
-
-
-def to_budget(value: int | None) -> int | None:
-    """A number of bytes, or None.
-
-    Raises:
-        InvalidInputError: It is neither.
-    """
-    if value is None:
-        return None
-    if isinstance(value, bool) or to_count("memory_budget", value) < 0:
-        raise InvalidInputError(
-            f"memory_budget is a number of bytes, at least 0, or None; got {value!r}"
-        )
-    return to_count("memory_budget", value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 import threading
 import time
@@ -21,8 +20,6 @@ from langchain_ragstore.collection_search import (
     Request,
     aanswer,
     answer,
-    at_least_0,
-    to_budget,
 )
 from langchain_ragstore.config import (
     DEFAULT_COLLECTION,
@@ -36,6 +33,7 @@ from langchain_ragstore.config import (
 from langchain_ragstore.errors import InvalidInputError, StoreClosedError
 from langchain_ragstore.heap import give_back
 from langchain_ragstore.keywords import refuse_unknown
+from langchain_ragstore.numeric import number, whole
 from langchain_ragstore.residency import Residency
 from langchain_ragstore.retrievers import default_search
 from langchain_ragstore.searching import Scored
@@ -118,8 +116,9 @@ class CollectionManager:
             )
         self._naming = Naming((kinds,) if isinstance(kinds, str) else tuple(kinds))
         self._weights = self._checked_weights(kind_weights or {})
-        self._ttl = at_least_0("ttl_seconds", ttl_seconds)
-        self._budget = to_budget(memory_budget)
+        self._ttl = number("ttl_seconds", ttl_seconds, 0, finite=False)
+        given = memory_budget
+        self._budget = None if given is None else whole("memory_budget", given, 0)
         self._first = SQLiteVectorStore(embedding, path, **keywords)
         backend = self._first._backend  # noqa: SLF001 - all stores share the first one's
         self._database = self._first._database  # noqa: SLF001 - as above
@@ -346,8 +345,7 @@ class CollectionManager:
     def _checked_weights(self, given: Mapping[str, float]) -> dict[str, float]:
         own = {self._naming.kind(kind): weight for kind, weight in given.items()}
         for kind, weight in own.items():
-            if at_least_0(f"the weight of {kind!r}", weight) == math.inf:
-                raise InvalidInputError(f"the weight of {kind!r} must be finite")
+            number(f"the weight of {kind!r}", weight, 0)
         return {**KIND_WEIGHTS, **own}
 
     # --- the file ------------------------------------------------------------------------

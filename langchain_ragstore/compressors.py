@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -105,8 +106,9 @@ class StageCompressor(BaseDocumentCompressor):
             name=type(self).__name__,
         )
 
+    @abstractmethod
     def _staged(self, documents: list[Document], query: str) -> list[Hit]:
-        raise NotImplementedError
+        """The documents after the stage, as hits."""
 
     def _scored(self) -> bool:
         return True

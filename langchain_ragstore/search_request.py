@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -23,6 +22,7 @@ from langchain_ragstore.documents import FilterLike, to_count, to_filter
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import Filter
 from langchain_ragstore.keywords import refuse_unknown
+from langchain_ragstore.numeric import number
 from langchain_ragstore.retrieval.cut import Threshold, Top
 from langchain_ragstore.retrieval.diversify import Diversify
 from langchain_ragstore.retrieval.fuse import SIGNALS
@@ -241,7 +241,7 @@ def to_fusion(keywords: Mapping[str, Any]) -> Fusion:
     given = keywords.get("weights")
     weights = {} if given is None else _weights(given)
     if method == "rrf":
-        rrf_k = _at_least_0("rrf_k", keywords.get("rrf_k", DEFAULT_RRF_K))
+        rrf_k = number("rrf_k", keywords.get("rrf_k", DEFAULT_RRF_K), 0)
         return ReciprocalRank(rrf_k, **weights)
     if "rrf_k" in keywords:
         raise InvalidInputError(
@@ -250,21 +250,13 @@ def to_fusion(keywords: Mapping[str, Any]) -> Fusion:
     return Weighted(**weights) if weights else WeightedByQuery()
 
 
-def _at_least_0(name: str, value: Any) -> float:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0 <= value <= sys.float_info.max:
-        raise InvalidInputError(f"{name} must be a number of at least 0, got {value!r:.80}")
-    return float(value)
-
-
 def _weights(weights: Any) -> dict[str, float]:
     if not isinstance(weights, Mapping) or set(weights) != set(SIGNALS):
         raise InvalidInputError(
             f"weights must be {{'dense': number, 'text': number}}, got {weights!r}"
         )
     checked = {
-        leg: _at_least_0(f"the weight of {leg!r}", weight)
-        for leg, weight in weights.items()
+        leg: number(f"the weight of {leg!r}", weight, 0) for leg, weight in weights.items()
     }
     if not any(checked.values()):
         raise InvalidInputError(f"one of the weights must be above 0, got {weights!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
 from contextlib import aclosing, closing
 from dataclasses import replace
@@ -19,6 +18,7 @@ from langchain_ragstore.config import (
 from langchain_ragstore.embeddings.batching import Limits, Policy, Work, estimated_tokens
 from langchain_ragstore.embeddings.running import Answered, Timing, arun, run
 from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.numeric import whole
 
 Progress: TypeAlias = Callable[[int, int], Any]
 """Is told how many texts are done, and how many there are."""
@@ -87,8 +87,7 @@ class BatchedEmbeddings(Embeddings):
             timing: Stands in for clock, sleep and chance in tests.
 
         Raises:
-            InvalidInputError: No model, or a number below its least value.
-            TypeError: A number is not an integer.
+            InvalidInputError: No model, or a number that is none.
         """
         if not isinstance(inner, Embeddings):
             msg = f"inner is a LangChain Embeddings, got {type(inner).__name__}: {inner!r}"
@@ -99,13 +98,11 @@ class BatchedEmbeddings(Embeddings):
         self._timing = timing or Timing()
         self._policy = Policy(
             model=name_of(inner),
-            items=_at_least(1, "batch_size", batch_size),
-            tokens=None
-            if batch_tokens is None
-            else _at_least(1, "batch_tokens", batch_tokens),
+            items=whole("batch_size", batch_size, 1),
+            tokens=None if batch_tokens is None else whole("batch_tokens", batch_tokens, 1),
             length=length_function,
-            at_once=_at_least(1, "max_concurrency", max_concurrency),
-            retries=_at_least(0, "max_retries", max_retries),
+            at_once=whole("max_concurrency", max_concurrency, 1),
+            retries=whole("max_retries", max_retries, 0),
             reconnects=True,
             now=self._timing.now,
             random=self._timing.random,
@@ -239,9 +236,3 @@ def _checked(texts: list[str]) -> list[str]:
     if isinstance(texts, str):
         raise InvalidInputError(f"texts is one string, not a list: {texts[:EXCERPT]!r}")
     return texts
-
-
-def _at_least(least: int, name: str, value: int) -> int:
-    if operator.index(value) < least:
-        raise InvalidInputError(f"{name} must be at least {least}, got {value}")
-    return operator.index(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -92,7 +93,7 @@ class Stage(Protocol):
         """The hits after it."""
 
 
-class Rescoring:
+class Rescoring(ABC):
     """A stage that gives hits other scores, and orders them anew.
 
     What is known of scores before it says nothing of those after it.
@@ -100,6 +101,7 @@ class Rescoring:
 
     __slots__ = ()
 
+    @abstractmethod
     def parts(self, before: Mapping[str, float], hit: Hit) -> Mapping[str, float]:
         """What a score is made of after the stage; it adds up to it.
 
@@ -107,14 +109,14 @@ class Rescoring:
             before: The same before the stage.
             hit: As the stage gave it.
         """
-        raise NotImplementedError
 
 
-class Choosing:
+class Choosing(ABC):
     """A stage that says itself why it left a hit out."""
 
     __slots__ = ()
 
+    @abstractmethod
     def left_out(self, hit: Hit, rank: int, taken: Sequence[Hit]) -> str:
         """The reason, for people.
 
@@ -123,4 +125,3 @@ class Choosing:
             rank: The hit's place among all candidates.
             taken: All that the stage took, in order.
         """
-        raise NotImplementedError

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from numbers import Real
 from typing import Any
 
 from langchain_ragstore.config import (
@@ -23,6 +21,7 @@ from langchain_ragstore.config import (
     TABLE_WEIGHTS,
 )
 from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.numeric import number, whole
 
 Weights = tuple[float, float, float]
 """Of meaning, words and title."""
@@ -102,21 +101,21 @@ class RetrievalConfig:
         for name in (name for name in values if name.endswith("_weights")):
             object.__setattr__(self, name, _weights(name, values[name]))
         for name in ("schema_bonus", "core_factor"):
-            _number(name, values[name], least=0.0)
+            number(name, values[name], least=0.0)
         if self.importance_threshold is not None:
-            _number("importance_threshold", self.importance_threshold)
+            number("importance_threshold", self.importance_threshold)
         if self.dedup_threshold is not None:
-            _number("dedup_threshold", self.dedup_threshold, least=-1.0, most=1.0)
+            number("dedup_threshold", self.dedup_threshold, least=-1.0, most=1.0)
         if self.rerank_seconds is not None:
-            seconds = _number("rerank_seconds", self.rerank_seconds, least=0.0)
+            seconds = number("rerank_seconds", self.rerank_seconds, least=0.0)
             if not seconds:
                 raise InvalidInputError(
                     "rerank_seconds is more than 0, or None for any time, got 0; without "
                     "reranker= no model is asked"
                 )
-        _whole("topic_seed", self.topic_seed, 0)
+        whole("topic_seed", self.topic_seed, 0)
         for name in ("max_topics", "candidates", "reranked", "rerank_batch"):
-            _whole(name, values[name], 1)
+            whole(name, values[name], 1)
 
     def __repr__(self) -> str:
         """What differs from the defaults."""
@@ -139,18 +138,6 @@ class RetrievalConfig:
         return [name for name, on in wanted.items() if on]
 
 
-def _number(
-    name: str, value: Any, least: float = -math.inf, most: float = math.inf
-) -> float:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or not least <= value <= most:
-        bounds = [f"at least {least:g}"] * (least > -math.inf)
-        bounds += [f"at most {most:g}"] * (most < math.inf)
-        wanted = ", ".join(["finite", *bounds])
-        raise InvalidInputError(f"{name} must be a number, {wanted}; got {value!r:.80}")
-    return float(value)
-
-
 def _weights(name: str, value: Any) -> Weights:
     listed = (
         list(value) if isinstance(value, Iterable) and not isinstance(value, str) else []
@@ -159,12 +146,5 @@ def _weights(name: str, value: Any) -> Weights:
         raise InvalidInputError(
             f"{name} are three numbers, of meaning, words and title; got {value!r:.80}"
         )
-    semantic, keyword, title = (_number(f"each of {name}", n, least=0.0) for n in listed)
+    semantic, keyword, title = (number(f"each of {name}", n, least=0.0) for n in listed)
     return semantic, keyword, title
-
-
-def _whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidInputError(
-            f"{name} is a whole number, at least {least}, got {value!r:.80}"
-        )

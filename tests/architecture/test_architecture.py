@@ -34,6 +34,7 @@ LAYERS = {
     "embeddings": 3,
     "retrieval": 4,
     "keywords": 5,
+    "numeric": 1,
     "documents": 5,
     "embedder": 5,
     "scope": 5,
@@ -135,21 +136,13 @@ ALLOWED = {
         "searching",
     },
     "collection_search": {
-        *(
-            "collection_names",
-            "config",
-            "documents",
-            "errors",
-            "keywords",
-            "search_request",
-            "searching",
-        ),
-        *(f"retrieval.{name}" for name in ("cut", "group", "importance", "merge")),
-        "retrieval.neighbours",
+        *("collection_names", "config", "documents", "keywords", "numeric"),
+        *("retrieval.cut", "retrieval.group", "retrieval.importance", "retrieval.merge"),
+        *("retrieval.neighbours", "search_request", "searching"),
     },
     "collections": {
         *("collection_names", "collection_retriever", "collection_search", "config"),
-        *("errors", "heap", "keywords", "residency", "retrievers", "searching"),
+        *("errors", "heap", "keywords", "numeric", "residency", "retrievers", "searching"),
         "vectorstores",
     },
     "document_store": {
@@ -169,7 +162,7 @@ ALLOWED = {
     },
     "embeddings": set(),
     "embeddings.batched": {
-        *("config", "embeddings.batching", "embeddings.running", "errors"),
+        *("config", "embeddings.batching", "embeddings.running", "errors", "numeric"),
     },
     "embeddings.batching": {"config", "embeddings.refusals", "errors"},
     "embeddings.hashing": {"errors", "model", "text.terms"},
@@ -326,7 +319,7 @@ ALLOWED = {
         *("model", "retrieval.fuse", "retrieval.question", "storage.base"),
         "vectors.arrays",
     },
-    "retrieval.fuse": {"config", "errors"},
+    "retrieval.fuse": {"config", "errors", "numeric"},
     "retrieval.group": {"filters", "model", "retrieval.question"},
     "retrieval.hybrid": {
         "config",
@@ -370,9 +363,10 @@ ALLOWED = {
     "scope": {"errors", "filters", "metadata", "model"},
     "sources": {"foreign", "ingestion", "vectorstores"},
     "search_request": {
-        *("config", "documents", "errors", "filters", "keywords", "stage_request"),
-        *(f"retrieval.{name}" for name in ("cut", "diversify", "fuse", "group", "hybrid")),
-        *(f"retrieval.{name}" for name in ("neighbours", "plan", "question", "sources")),
+        *("config", "documents", "errors", "filters", "keywords", "numeric"),
+        *("retrieval.cut", "retrieval.diversify", "retrieval.fuse", "retrieval.group"),
+        *("retrieval.hybrid", "retrieval.neighbours", "retrieval.plan"),
+        *("retrieval.question", "retrieval.sources", "stage_request"),
     },
     "searching": {
         *("reembedding", "documents", "errors", "filters", "model"),
@@ -399,7 +393,7 @@ ALLOWED = {
     },
     "storage.memory_view": {
         *("filters", "metadata", "model", "storage.base", "storage.memory_text"),
-        "vectors.arrays",
+        *("storage.searches", "vectors.arrays"),
     },
     "storage.memory_models": {"model", "storage.base"},
     "storage.memory_text": {"config", "lexical.bm25", "model"},
@@ -418,9 +412,9 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("statements", "steps", "view", "where")),
     },
     f"{SQLITE}.view": {
-        *("filters", "lexical.bm25", "model", "storage.base"),
-        *(f"{SQLITE}.{name}" for name in ("lexicon", "resident", "statements", "steps")),
-        "vectors.arrays",
+        *("filters", "lexical.bm25", "model", "storage.base", "storage.searches"),
+        *("storage.sqlite.lexicon", "storage.sqlite.resident", "storage.sqlite.statements"),
+        *("storage.sqlite.steps", "vectors.arrays"),
     },
     f"{SQLITE}.blobs": {
         f"{SQLITE}.{name}" for name in ("connection", "lease", "statements")
@@ -531,7 +525,7 @@ ALLOWED = {
     "unstored": {"config", "errors", "model", "storage.base"},
     "watching": {"config", "errors", "folders", "path_report"},
     "retrieval.waiting": {"config"},
-    "retrieval.settings": {"config", "errors"},
+    "retrieval.settings": {"config", "errors", "numeric"},
     "retrieval.rerank_model": {
         *("config", "model", "retrieval.boost", "retrieval.question", "retrieval.waiting"),
     },
@@ -542,6 +536,7 @@ ALLOWED = {
     "retrieval.labels": {"config", "retrieval.query_words", "text.terms"},
     "retrieval.hit_vectors": {"errors", "model"},
     "retrieval.findings": {"retrieval.plan", "retrieval.trace"},
+    "numeric": {"errors"},
 }
 """What each module may import. `python tests/architecture/graph.py` prints what it does."""
 

@@ -65,18 +65,17 @@ def test_defaults():
 @pytest.mark.parametrize(
     ("keywords", "words"),
     [
-        ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
-        ({"batch_tokens": 0}, "batch_tokens must be at least 1, got 0"),
-        ({"max_concurrency": 0}, "max_concurrency must be at least 1, got 0"),
-        ({"max_retries": -1}, "max_retries must be at least 0, got -1"),
+        ({"batch_size": 0}, "batch_size must be an integer, at least 1; got 0"),
+        ({"batch_tokens": 0}, "batch_tokens must be an integer, at least 1; got 0"),
+        ({"max_concurrency": 0}, "max_concurrency must be an integer, at least 1; got 0"),
+        ({"max_retries": -1}, "max_retries must be an integer, at least 0; got -1"),
+        ({"batch_size": 2.5}, "batch_size must be an integer, at least 1; got 2.5"),
         ({"inner": "openai"}, "inner is a LangChain Embeddings, got str: 'openai'"),
     ],
 )
 def test_wrong_arguments_are_named(keywords, words):
     with pytest.raises(InvalidInputError, match=words):
         BatchedEmbeddings(**({"inner": Counting()} | keywords))
-    with pytest.raises(TypeError):
-        BatchedEmbeddings(Counting(), batch_size=2.5)
 
 
 async def test_no_texts_are_no_call(embed):
