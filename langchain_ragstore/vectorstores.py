@@ -15,8 +15,8 @@ from typing_extensions import override
 from langchain_ragstore.caring import Caring, OnConflict
 from langchain_ragstore.config import DEFAULT_COLLECTION, DEFAULT_NAMESPACE
 from langchain_ragstore.document_writer import ADD_KEYWORDS, to_parts
-from langchain_ragstore.documents import IndexText
-from langchain_ragstore.embedder import to_model
+from langchain_ragstore.documents import IndexText, to_name
+from langchain_ragstore.embeddings.named import to_model
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.indexing import SQLiteRecordManager
@@ -25,6 +25,7 @@ from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.model import Fingerprint, Problem
 from langchain_ragstore.retrievers import RagRetriever
 from langchain_ragstore.similarity_search import SimilaritySearch
+from langchain_ragstore.stage_request import STAGE_KEYWORDS
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.storage.sqlite.connection import MEMORY
 from langchain_ragstore.storage.sqlite.repairing import recover
@@ -41,7 +42,8 @@ class BackendVectorStore(Caring, SimilaritySearch):
 
         Args:
             **kwargs: `search_type` (see `search`), `search_kwargs` (the keywords of
-                that search), `k`, and LangChain's `tags`, `metadata`, `name`.
+                that search), `k`, `retrieval_config`, `core_tags` and `reranker` (see
+                `RagRetriever`), and LangChain's `tags`, `metadata`, `name`.
 
         Returns:
             A retriever whose filter a caller can narrow but not widen.
@@ -49,7 +51,10 @@ class BackendVectorStore(Caring, SimilaritySearch):
         Raises:
             TypeError: A keyword that nothing reads.
         """
-        known = ("search_type", "search_kwargs", "k", "tags", "metadata", "name")
+        known = (
+            *("search_type", "search_kwargs", "k", *STAGE_KEYWORDS),
+            *("tags", "metadata", "name"),
+        )
         unknown = {key: None for key in kwargs if key not in known}
         refuse_unknown("as_retriever", unknown, (*known, "search_kwargs={'filter': ...}"))
         tags = [*(kwargs.pop("tags", None) or []), *self._get_retriever_tags()]
@@ -348,8 +353,11 @@ class SQLiteVectorStore(BackendVectorStore):
                 "the records of a scoped view need a namespace of their own, such as "
                 "record_manager('ann'); the collection's belong to the whole of it"
             )
-        if namespace is None:
-            namespace = f"ragstore/{self.collection_name}"
+        namespace = (
+            f"ragstore/{self.collection_name}"
+            if namespace is None
+            else self._apart(namespace)
+        )
         return SQLiteRecordManager(namespace, self._database, store=self, clock=self._clock)
 
     def byte_store(
@@ -360,6 +368,8 @@ class SQLiteVectorStore(BackendVectorStore):
         max_bytes: int | None = None,
     ) -> SQLiteByteStore:
         """Bytes by key in the same file; every collection of the file shares them.
+
+        (Not those of a `CollectionManager`: each has its own.)
 
         Closing it leaves the store open; it ends with the store.
 
@@ -378,11 +388,18 @@ class SQLiteVectorStore(BackendVectorStore):
             )
         return SQLiteByteStore(
             self._database,
-            namespace,
+            self._apart(namespace),
             ttl_seconds=ttl_seconds,
             max_bytes=max_bytes,
             clock=self._clock,
         )
+
+    def _apart(self, namespace: str) -> str:
+        """Stores of a `CollectionManager` share the file, and nothing else."""
+        if self._keeper is None:
+            return namespace
+        # Their names have no slash, and no record manager's default begins like this.
+        return f"{self.collection_name}//{to_name('namespace', namespace)}"
 
 
 CONSTRUCTOR_KEYWORDS: Final = (

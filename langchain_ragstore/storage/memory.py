@@ -6,9 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeVar
 
 from langchain_ragstore.config import RECORD_PAGE
 from langchain_ragstore.filters import EVERYTHING, Filter
@@ -16,34 +14,34 @@ from langchain_ragstore.metadata import decode, encode
 from langchain_ragstore.model import (
     Compacted,
     Fingerprint,
-    Hit,
-    LexicalScores,
     Problem,
     Record,
     Terms,
+    Unanalyzed,
     Vector,
-    ranked,
 )
 from langchain_ragstore.storage.base import (
     TermsOf,
+    View,
     changed_meanwhile,
     check_dimension,
     outside_guard,
     patched,
 )
 from langchain_ragstore.storage.memory_models import Models
-from langchain_ragstore.storage.memory_records import copied, expired, matches, unchanged
-from langchain_ragstore.storage.memory_text import (
+from langchain_ragstore.storage.memory_view import (
+    MemoryView,
     check_analyzers,
-    indexed_terms,
-    own,
-    scored,
+    copied,
+    terms_of_all,
 )
 from langchain_ragstore.storage.ordering import ordered
-from langchain_ragstore.vectors.arrays import cosines
+from langchain_ragstore.storage.searches import Searches
+
+T = TypeVar("T")
 
 
-class MemoryBackend:
+class MemoryBackend(Searches):
     """Records in dictionaries, every search a full and exact scan.
 
     Args:
@@ -73,22 +71,23 @@ class MemoryBackend:
             old = {
                 id: record
                 for id, record in self._records.get(collection, {}).items()
-                if not expired(record, now)
+                if not _expired(record, now)
             }
             new = dict(old)
             for id in [*remove, *(record.id for record in records)]:
-                if id in old and not matches(old[id], guard):
+                if id in old and not _matches(old[id], guard):
                     raise outside_guard(collection, id)
             for record in expected:
-                if record.id not in old or not unchanged(record, old[record.id]):
+                if record.id not in old or not _unchanged(record, old[record.id]):
                     raise changed_meanwhile(collection, record.id)
             for id in remove:
                 new.pop(id, None)
             rest = dict(new)
-            given = [record.terms for record in records if record.terms is not None]
+            terms = [_own(record.terms) for record in records]
+            given = [made for made in terms if made is not None]
             if given:
-                check_analyzers(collection, indexed_terms(new.values()), given)
-            for record in records:
+                check_analyzers(collection, terms_of_all(new.values()), given)
+            for record, made in zip(records, terms, strict=True):
                 before = new.get(record.id)
                 created, updated = (
                     (record.created_at, record.updated_at) if dated else (None, None)
@@ -101,7 +100,7 @@ class MemoryBackend:
                     vector=None if record.vector is None else record.vector.copy(),
                     created_at=created,
                     updated_at=now if updated is None else updated,
-                    terms=own(record.terms),
+                    terms=made,
                     indexed=None,
                     encoded=None,
                 )
@@ -169,7 +168,7 @@ class MemoryBackend:
         """See `Backend.get`."""
         with self._lock:
             found = {r.id: r for r in self._chosen(collection, ids, where)}
-            return [copied(found[id], vectors) for id in ids if id in found]
+            return [copied(found[id], vectors=vectors) for id in ids if id in found]
 
     def scan(
         self,
@@ -187,7 +186,7 @@ class MemoryBackend:
             if order_by is not None:
                 found = ordered(found, order_by)
             end = None if limit is None else offset + limit
-            return [copied(record, vectors) for record in found[offset:end]]
+            return [copied(record, vectors=vectors) for record in found[offset:end]]
 
     def pages(
         self, collection: str, *, where: Filter = EVERYTHING
@@ -197,96 +196,30 @@ class MemoryBackend:
         for at in range(0, len(records), RECORD_PAGE):
             yield records[at : at + RECORD_PAGE]
 
-    def dense(
-        self,
-        collection: str,
-        vector: Vector,
-        k: int,
-        *,
-        where: Filter = EVERYTHING,
-        vectors: bool = False,
-    ) -> list[Hit]:
-        """See `Backend.dense`."""
+    def within(self, collection: str, ask: Callable[[View], T]) -> T:
+        """See `Backend.within`."""
         with self._lock:
-            everything = self._chosen(collection, None, EVERYTHING)
-            known = self._vectors(collection)
-            if not known or k < 1:
-                return []
-            check_dimension(collection, len(known[0]), len(vector))
-            hits = []
-            for record in everything:
-                if record.vector is not None and matches(record, where):
-                    score = float(cosines(record.vector[np.newaxis], vector)[0])
-                    hits.append(Hit(copied(record, vectors), score, {"dense": score}))
-            return ranked(hits, k)
-
-    def lexical(
-        self,
-        collection: str,
-        query: Terms,
-        k: int,
-        *,
-        where: Filter = EVERYTHING,
-        vectors: bool = False,
-    ) -> list[Hit]:
-        """See `Backend.lexical`."""
-        with self._lock:
-            if k < 1:
-                return []
-            scores = self.lexical_scores(
-                collection, query, self._records.get(collection, {})
-            ).scores
-            found = self._chosen(collection, None, where)
-            return ranked(
-                (
-                    Hit(copied(r, vectors), scores[r.id], {"lexical": scores[r.id]})
-                    for r in found
-                    if scores.get(r.id, 0.0) > 0
-                ),
-                k,
-            )
-
-    def lexical_scores(
-        self, collection: str, query: Terms, ids: Collection[str]
-    ) -> LexicalScores:
-        """See `Backend.lexical_scores`."""
-        with self._lock:
-            found = self._chosen(collection, None, EVERYTHING)
-            indexed = {r.id: r.terms for r in found if r.terms is not None}
-            check_analyzers(collection, indexed.values(), [query])
-        scores, reachable = scored(indexed, query)
-        wanted = set(ids)
-        return LexicalScores(
-            {id: score for id, score in scores.items() if id in wanted}, reachable
-        )
+            return ask(MemoryView(collection, self._chosen(collection, None, EVERYTHING)))
 
     def analyzer(self, collection: str) -> str | None:
         """See `Backend.analyzer`."""
         with self._lock:
-            indexed = indexed_terms(self._chosen(collection, None, EVERYTHING))
+            indexed = terms_of_all(self._chosen(collection, None, EVERYTHING))
         return indexed[0].analyzer if indexed else None
 
-    def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
+    def reindex(self, collection: str, terms_of: TermsOf) -> int:
         """See `Backend.reindex`."""
         with self._lock:
             old = {r.id: r for r in self._chosen(collection, None, EVERYTHING)}
             made = {
-                id: terms_of(copied(record, vectors=False)) for id, record in old.items()
+                id: _own(terms_of(copied(record, vectors=False)))
+                for id, record in old.items()
             }
             check_analyzers(collection, (), filter(None, made.values()))
-            new = {id: replace(r, terms=own(made[id])) for id, r in old.items()}
+            new = {id: replace(r, terms=made[id]) for id, r in old.items()}
             if new:
                 self._records[collection] = new
-            return len(indexed_terms(new.values()))
-
-    def mean(self, collection: str) -> Vector | None:
-        """See `Backend.mean`."""
-        with self._lock:
-            vectors = self._vectors(collection)
-        if not vectors:
-            return None
-        mean: Vector = np.stack(vectors).mean(axis=0, dtype=np.float64).astype(np.float32)
-        return mean
+            return len(terms_of_all(new.values()))
 
     def fingerprint(self, collection: str) -> Fingerprint | None:
         """See `Backend.fingerprint`."""
@@ -353,6 +286,13 @@ class MemoryBackend:
         with self._lock:
             return sorted(name for name in self._records if self.count(name))
 
+    def resident_bytes(self, collection: str) -> int:  # noqa: ARG002 - there is no copy
+        """See `Backend.resident_bytes`."""
+        return 0
+
+    def release(self, collection: str) -> None:
+        """See `Backend.release`."""
+
     def stats(self, collection: str) -> dict[str, Any]:
         """See `Backend.stats`."""
         with self._lock:
@@ -373,7 +313,7 @@ class MemoryBackend:
         with self._lock:
             now = self._clock()
             for records in self._records.values():
-                for id in [id for id, r in records.items() if expired(r, now)]:
+                for id in [id for id, r in records.items() if _expired(r, now)]:
                     del records[id]
             self._models.forget_all()
         return Compacted(0, 0)
@@ -393,6 +333,28 @@ class MemoryBackend:
             record
             for record in self._records.get(collection, {}).values()
             if (wanted is None or record.id in wanted)
-            and not expired(record, now)
-            and matches(record, where)
+            and not _expired(record, now)
+            and _matches(record, where)
         ]
+
+
+def _unchanged(first: Record, second: Record) -> bool:
+    return (first.content, encode(first.metadata)) == (
+        second.content,
+        encode(second.metadata),
+    )
+
+
+def _expired(record: Record, now: float) -> bool:
+    return record.expires_at is not None and record.expires_at <= now
+
+
+def _matches(record: Record, where: Filter) -> bool:
+    return where.matches(record.id, record.content, record.metadata)
+
+
+def _own(given: Terms | Unanalyzed | None) -> Terms | None:
+    if given is None:
+        return None
+    terms = given.terms() if isinstance(given, Unanalyzed) else given
+    return replace(terms, body=dict(terms.body), title=dict(terms.title))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 
 from langchain_ragstore.config import BM25_B, BM25_K1, BM25_MAX_FREQUENCY
 from langchain_ragstore.lexical.bm25 import (
@@ -14,8 +13,7 @@ from langchain_ragstore.lexical.bm25 import (
     query_terms,
     worth,
 )
-from langchain_ragstore.model import Record, Terms
-from langchain_ragstore.storage.base import check_analyzer
+from langchain_ragstore.model import Terms
 
 
 def scored(indexed: Mapping[str, Terms], query: Terms) -> tuple[dict[str, float], float]:
@@ -66,28 +64,3 @@ def _frequency(terms: Terms, wanted: QueryTerm) -> int:
     if wanted.title:
         return min(terms.title.get(wanted.term, 0), BM25_MAX_FREQUENCY)
     return frequency(terms.body, wanted.term)
-
-
-def own(terms: Terms | None) -> Terms | None:
-    """Terms that nothing else refers to."""
-    if terms is None:
-        return None
-    return replace(terms, body=dict(terms.body), title=dict(terms.title))
-
-
-def indexed_terms(records: Iterable[Record]) -> list[Terms]:
-    """The terms of those records that have some."""
-    return [record.terms for record in records if record.terms is not None]
-
-
-def check_analyzers(
-    collection: str, indexed: Iterable[Terms], given: Iterable[Terms]
-) -> None:
-    """Refuse terms that were made by different analyzers.
-
-    Raises:
-        AnalyzerMismatchError: They were.
-    """
-    analyzers = [terms.analyzer for terms in (*indexed, *given)]
-    for analyzer in analyzers:
-        check_analyzer(collection, analyzers[0], analyzer)

@@ -2,16 +2,13 @@
 
 import random
 import sqlite3
-from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
 from langchain_ragstore.errors import CorruptStoreError, RagStoreError, ReadOnlyError
 from langchain_ragstore.model import Problem
 from langchain_ragstore.storage.sqlite import caches, checking, repairing
-from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from records import facts
 
 MODEL = HashingEmbeddings(16)
@@ -161,7 +158,7 @@ def test_a_damaged_record_is_an_error_and_no_answer(store):
         lambda: store.get(),
         lambda: store.similarity_search(TEXTS[7], k=1),
         lambda: store.search("number 7", "text", k=1),
-        lambda: list(store._pages()),
+        lambda: next(store._pages()),
     ):
         with pytest.raises(CorruptStoreError, match="record 'd07' is damaged"):
             read()

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from langchain_ragstore.filters import EVERYTHING, Filter, Not
+from langchain_ragstore.lexical.gathering import prepared
 from langchain_ragstore.metadata import decode, encode
 from langchain_ragstore.model import (
     Compacted,
@@ -77,6 +78,8 @@ class SQLiteBackend(SQLiteReader):
     ) -> None:
         """See `Backend.upsert`."""
         rows = [(r, r.encoded or encode(r.metadata)) for r in records]
+        texts = [r.terms for r in records if r.terms is not None]
+        postings = list(prepared(texts))
         with self._database.write() as connection:
             now = self._clock()
             connection.execute(sql.ADD_COLLECTION, (bound(collection),))
@@ -90,13 +93,12 @@ class SQLiteBackend(SQLiteReader):
                 state,
                 steps.keys(connection, state, now, ids=remove, where=EVERYTHING),
             )
-            texts = [r.terms for r in records if r.terms is not None]
             steps.agree_on_analyzer(connection, state, collection, now, texts)
             steps.agree_on_vectors(connection, state, collection, records, model)
             (generation,) = connection.execute(
                 sql.NEXT_GENERATION, (state.collection,)
             ).fetchone()
-            stamps, blocks = segments.add(connection, state.collection, texts)
+            stamps, blocks = segments.add(connection, state.collection, postings)
             place = state.collection, generation, now
             steps.write_records(connection, *place, rows, stamps, dated=dated)
             models.settle(connection, state.collection, (r.digest for r in records))

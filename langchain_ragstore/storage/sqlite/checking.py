@@ -14,7 +14,8 @@ import numpy as np
 from langchain_ragstore.config import LISTED_FINDINGS, UNIT_SLACK
 from langchain_ragstore.errors import CorruptStoreError
 from langchain_ragstore.metadata import decode
-from langchain_ragstore.model import Problem, Record, Terms
+from langchain_ragstore.model import Problem
+from langchain_ragstore.storage.base import TermsOf
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite import steps, text_checks
 from langchain_ragstore.storage.sqlite.caches import CACHES
@@ -33,7 +34,7 @@ class Own:
     """The collection of the store that asks, and what its text index is made of."""
 
     collection: str
-    terms_of: Callable[[Record], Terms | None]
+    terms_of: TermsOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,9 @@ def verify(database: Database, own: Own) -> list[Problem]:
         for name, state in states:
             here = found(name, partial(_of_records, connection, name, state))
             sound = not {"file", "record"} & {problem.kind for problem in here}
-            here += found(name, partial(_of_text, connection, name, state, own, sound=sound))
+            here += found(
+                name, partial(_of_text, connection, name, state, own, sound=sound)
+            )
             problems += here + found(name, partial(_of_caches, connection, name, state))
     return problems
 

@@ -233,7 +233,10 @@ class Database:
         connection.text_factory = _text
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("SELECT count(*) FROM sqlite_schema")  # is it a database at all?
+        try:  # is it a database at all?
+            connection.execute("SELECT count(*) FROM sqlite_schema")
+        except UnicodeDecodeError as error:  # SQLite quotes what it cannot understand
+            raise CorruptStoreError(f"{self.path} is damaged: {error}") from error
 
     def use_write_ahead_log(self) -> None:
         """Let readers and a writer work at once; the file keeps the setting.
@@ -325,7 +328,13 @@ def bound(text: str) -> str | bytes:
 
 
 def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogatepass")
+    try:
+        return raw.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise CorruptStoreError(
+            f"a text in the file is damaged: {error}; verify() lists all that is, repair() "
+            "saves the rest"
+        ) from error
 
 
 def _checked_path(path: str | os.PathLike[str], *, read_only: bool) -> str:

@@ -5,26 +5,18 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from langchain_ragstore.config import RECORD_PAGE
 from langchain_ragstore.filters import EVERYTHING, Filter
-from langchain_ragstore.lexical.bm25 import top
-from langchain_ragstore.model import (
-    Fingerprint,
-    Hit,
-    LexicalScores,
-    Record,
-    Terms,
-    Vector,
-    ranked,
-)
-from langchain_ragstore.storage.base import check_dimension
+from langchain_ragstore.model import Fingerprint, Record, Vector
+from langchain_ragstore.storage.base import View
 from langchain_ragstore.storage.ordering import COLUMNS, ordered, parse_order
+from langchain_ragstore.storage.searches import Searches
 from langchain_ragstore.storage.sqlite import (
     lexicon,
     models,
@@ -33,13 +25,14 @@ from langchain_ragstore.storage.sqlite import (
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import MEMORY, Database
 from langchain_ragstore.storage.sqlite.resident import (
+    NOWHERE,
     Resident,
-    Snapshot,
     StaleReadError,
+    State,
     followed,
 )
+from langchain_ragstore.storage.sqlite.view import SQLiteView
 from langchain_ragstore.storage.sqlite.where import applied
-from langchain_ragstore.vectors.arrays import best, cosines, rounding_slack
 
 T = TypeVar("T")
 
@@ -47,7 +40,7 @@ _STALE_READS: Final = 3
 """Searches that may find a copy newer than their transaction before it is dropped."""
 
 
-class SQLiteReader:
+class SQLiteReader(Searches):
     """Records of one SQLite file; exact search over a resident float32 matrix.
 
     Args:
@@ -59,6 +52,7 @@ class SQLiteReader:
         self._clock = clock
         self._database = database
         self._means: dict[int, tuple[tuple[int, int], Vector]] = {}
+        self._searched: dict[str, int] = {}
         self._resident = Resident(followed)
         self._lexicons = Resident(lexicon.followed)
         self._database.on_fork(self._resident.after_fork)
@@ -181,121 +175,20 @@ class SQLiteReader:
         records = ordered(self.scan(collection, where=where, vectors=vectors), order_by)
         return records[offset : None if limit is None else offset + limit]
 
-    def dense(
-        self,
-        collection: str,
-        vector: Vector,
-        k: int,
-        *,
-        where: Filter = EVERYTHING,
-        vectors: bool = False,
-    ) -> list[Hit]:
-        """See `Backend.dense`."""
-        return self._searching(
-            lambda connection: self._dense(
-                connection, collection, vector, k, where, vectors
-            )
-        )
+    def within(self, collection: str, ask: Callable[[View], T]) -> T:
+        """See `Backend.within`."""
 
-    def _dense(
-        self,
-        connection: sqlite3.Connection,
-        collection: str,
-        vector: Vector,
-        k: int,
-        where: Filter,
-        vectors: bool,  # noqa: FBT001 - private
-    ) -> list[Hit]:
-        state = steps.state(connection, collection)
-        if state is None or not state.dimension or k < 1:
-            return []
-        now = self._clock()
-        snapshot = self._resident.snapshot(connection, state)
-        if not snapshot.present(now, None).any():
-            return []
-        check_dimension(collection, state.dimension, len(vector))
-        keys = None
-        if where != EVERYTHING:
-            found = steps.keys(connection, state, now, ids=None, where=where)
-            keys = np.array(found, np.int64)
-        places, scores = _nearest(snapshot, snapshot.present(now, keys), vector, k)
-        score_of = dict(zip(snapshot.keys[places].tolist(), scores.tolist(), strict=True))
-        records = steps.by_key(connection, state, now, list(score_of), k, score_of, vectors)
-        return ranked(
-            (
-                Hit(record, score_of[key], {"dense": score_of[key]})
-                for key, record in records
-            ),
-            k,
-        )
-
-    def lexical(
-        self,
-        collection: str,
-        query: Terms,
-        k: int,
-        *,
-        where: Filter = EVERYTHING,
-        vectors: bool = False,
-    ) -> list[Hit]:
-        """See `Backend.lexical`."""
-
-        def search(connection: sqlite3.Connection) -> list[Hit]:
-            state = steps.state(connection, collection)
-            if state is None or k < 1:
-                return []
+        def search(connection: sqlite3.Connection) -> T:
+            state = self._state(connection, collection)
+            mean = partial(self._mean, connection, state)
+            copies = self._resident, self._lexicons
             now = self._clock()
-            steps.check_query(connection, state, collection, now, query)
-            known = self._lexicons.snapshot(connection, state)
-            scores, _ = lexicon.scored(connection, known, query, now)
-            if where != EVERYTHING:
-                found = steps.keys(connection, state, now, ids=None, where=where)
-                among = np.isin(known.records, np.array(found, np.int64))
-                scores = np.where(among, scores, 0.0)
-            places = top(scores, k)
-            keys = known.records[places].tolist()
-            score_of = dict(zip(keys, scores[places].tolist(), strict=True))
-            records = steps.by_key(connection, state, now, keys, k, score_of, vectors)
-            return ranked(
-                (Hit(r, score_of[key], {"lexical": score_of[key]}) for key, r in records),
-                k,
-            )
+            return ask(SQLiteView(connection, collection, state, now, copies, mean))
 
         return self._searching(search)
 
-    def lexical_scores(
-        self, collection: str, query: Terms, ids: Collection[str]
-    ) -> LexicalScores:
-        """See `Backend.lexical_scores`."""
-
-        def search(connection: sqlite3.Connection) -> LexicalScores:
-            state = steps.state(connection, collection)
-            if state is None:
-                return LexicalScores({}, 0.0)
-            now = self._clock()
-            steps.check_query(connection, state, collection, now, query)
-            known = self._lexicons.snapshot(connection, state)
-            scores, reachable = lexicon.scored(connection, known, query, now)
-            rows = steps.rows(
-                connection, state, "r.key, r.id", now, ids=ids, where=EVERYTHING
-            )
-            wanted = np.array([key for key, _ in rows], np.int64)
-            places = known.places(wanted)
-            keys = known.records[places].tolist()
-            score_of = dict(zip(keys, scores[places].tolist(), strict=True))
-            return LexicalScores(
-                {id: score_of[key] for key, id in rows if key in score_of}, reachable
-            )
-
-        return self._searching(search)
-
-    def mean(self, collection: str) -> Vector | None:
-        """See `Backend.mean`."""
-        return self._searching(lambda connection: self._mean(connection, collection))
-
-    def _mean(self, connection: sqlite3.Connection, collection: str) -> Vector | None:
-        state = steps.state(connection, collection)
-        if state is None or not state.dimension:
+    def _mean(self, connection: sqlite3.Connection, state: State) -> Vector | None:
+        if not state.dimension:
             return None
         snapshot = self._resident.snapshot(connection, state)
         present = snapshot.present(self._clock(), None)
@@ -308,6 +201,31 @@ class SQLiteReader:
             known = (snapshot.generation, count), mean
             self._means[state.collection] = known
         return known[1].copy()
+
+    def _state(self, connection: sqlite3.Connection, collection: str) -> State:
+        """Where a collection stands that is going to be in memory."""
+        state = steps.state(connection, collection)
+        if state is None:
+            return NOWHERE
+        self._searched[collection] = state.collection
+        return state
+
+    def resident_bytes(self, collection: str) -> int:
+        """See `Backend.resident_bytes`."""
+        key = self._searched.get(collection)
+        if key is None:
+            return 0
+        mean = self._means.get(key)
+        copies = self._resident.nbytes(key) + self._lexicons.nbytes(key)
+        return copies + (0 if mean is None else mean[1].nbytes)
+
+    def release(self, collection: str) -> None:
+        """See `Backend.release`."""
+        key = self._searched.pop(collection, None)
+        if key is not None:
+            self._resident.release(key)
+            self._lexicons.release(key)
+            self._means.pop(key, None)
 
     def _searching(self, search: Callable[[sqlite3.Connection], T]) -> T:
         """Run a search in a transaction that is no older than the copies in memory."""
@@ -391,7 +309,7 @@ class SQLiteReader:
                 ).fetchone()
                 facts["vectors"] = vectors
                 facts["dimension"] = (state.dimension or None) if vectors else None
-                facts["resident_bytes"] = self._resident.nbytes(state.collection)
+                facts["resident_bytes"] = self.resident_bytes(collection)
                 (facts["kept_vectors"],) = connection.execute(
                     sql.COUNT_KEPT, (state.collection,)
                 ).fetchone()
@@ -404,22 +322,3 @@ class SQLiteReader:
         self._database.close()
         self._resident.clear()
         self._lexicons.clear()
-
-
-def _nearest(
-    snapshot: Snapshot, rows: NDArray[np.bool_], vector: Vector, k: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Places and exact cosines of the `k` best rows, and of all tied with the last.
-
-    A float32 product finds the candidates, with a slack that its rounding cannot
-    exceed; their cosines are then computed exactly.
-    """
-    chosen = np.flatnonzero(rows)
-    if 4 * len(chosen) < len(rows):  # gathering few rows beats multiplying all
-        rough = snapshot.matrix[chosen] @ vector
-    else:
-        rough = (snapshot.matrix @ vector)[chosen]
-    places = chosen[best(rough, k, rounding_slack(len(vector)))]
-    exact = cosines(snapshot.matrix[places], vector)
-    kept = best(exact, k)
-    return places[kept], exact[kept]

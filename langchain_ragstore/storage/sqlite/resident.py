@@ -11,14 +11,16 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from langchain_ragstore.errors import CorruptStoreError
-from langchain_ragstore.model import Matrix
+from langchain_ragstore.model import Matrix, Vector
 from langchain_ragstore.storage.sqlite import statements
+from langchain_ragstore.vectors.arrays import best, cosines, rounding_slack
 
 _GROWTH = 1.5
 """Factor by which a full matrix grows: appending n rows costs O(n) in all."""
@@ -35,6 +37,10 @@ class State:
     floor: int
     dimension: int
     analyzer: str | None
+
+
+NOWHERE: Final = State(0, 0, 0, 0, None)
+"""Where a collection stands that does not exist: none has this key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +66,30 @@ class Snapshot:
         rows = self.alive & (self.expires > now)
         return rows if keys is None else rows & np.isin(self.keys, keys)
 
+    def nearest(
+        self, rows: NDArray[np.bool_], vector: Vector, k: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Places and exact cosines of the `k` best rows, and of all tied with the last.
+
+        A float32 product finds the candidates, with a slack that its rounding cannot
+        exceed; their cosines are then computed exactly.
+        """
+        chosen = np.flatnonzero(rows)
+        if 4 * len(chosen) < len(rows):  # gathering few rows beats multiplying all
+            rough = self.matrix[chosen] @ vector
+        else:
+            rough = (self.matrix @ vector)[chosen]
+        places = chosen[best(rough, k, rounding_slack(len(vector)))]
+        exact = cosines(self.matrix[places], vector)
+        kept = best(exact, k)
+        return places[kept], exact[kept]
+
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the rows take."""
-        arrays = (self.keys, self.expires, self.alive, self.matrix)
-        return sum(array.nbytes for array in arrays)
+        base = self.matrix.base  # with its spare room
+        matrix = base if isinstance(base, np.ndarray) else self.matrix
+        return sum(a.nbytes for a in (self.keys, self.expires, self.alive, matrix))
 
 
 class StaleReadError(Exception):
@@ -96,6 +121,9 @@ class Resident(Generic[C]):
     def __init__(self, follow: Callable[[sqlite3.Connection, C | None, State], C]) -> None:
         self._follow = follow
         self._lock = threading.Lock()
+        # Reading one collection is no reason for searches of others to wait. A lock lives
+        # as long as somebody waits for it: two threads never have two of one collection.
+        self._locks: WeakValueDictionary[int, threading.Lock] = WeakValueDictionary()
         self._copies: dict[int, C] = {}
 
     def snapshot(self, connection: sqlite3.Connection, state: State) -> C:
@@ -104,7 +132,7 @@ class Resident(Generic[C]):
         Raises:
             StaleReadError: Another thread has read a later generation meanwhile.
         """
-        with self._lock:
+        with self._lock_of(state.collection):
             known = self._copies.get(state.collection)
             if known is not None and known.generation > state.generation:
                 raise StaleReadError
@@ -118,14 +146,23 @@ class Resident(Generic[C]):
         known = self._copies.get(collection)
         return 0 if known is None else known.nbytes
 
+    def release(self, collection: int) -> None:
+        """Forget the copy of a collection; searches under way keep theirs to their end."""
+        with self._lock_of(collection):
+            self._copies.pop(collection, None)
+
     def clear(self) -> None:
         """Forget every copy."""
-        with self._lock:
-            self._copies = {}
+        self._copies.clear()
 
     def after_fork(self) -> None:
-        """Replace the lock, which another thread of the parent may have held."""
+        """Replace the locks, which other threads of the parent may have held."""
         self._lock = threading.Lock()
+        self._locks = WeakValueDictionary()
+
+    def _lock_of(self, collection: int) -> threading.Lock:
+        with self._lock:
+            return self._locks.setdefault(collection, threading.Lock())
 
 
 def followed(

@@ -6,20 +6,21 @@ that does not depend on their order; no list need be kept to compare them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from langchain_ragstore.config import RECORD_PAGE
-from langchain_ragstore.lexical.postings import Block, Postings, prepared
-from langchain_ragstore.model import Record, Terms
+from langchain_ragstore.lexical.gathering import prepared
+from langchain_ragstore.lexical.postings import Block, Postings, decoded
+from langchain_ragstore.model import Record, Terms, Unanalyzed
+from langchain_ragstore.storage.base import TermsOf
 from langchain_ragstore.storage.sqlite import segments, steps
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import Connection
 from langchain_ragstore.storage.sqlite.resident import State
 
-TermsOf = Callable[[Record], Terms | None]
 Sums = NDArray[np.uint64]
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -65,14 +66,12 @@ def differing(connection: Connection, state: State, terms_of: TermsOf) -> list[s
     return ids
 
 
-def _expected(texts: Sequence[Terms]) -> Iterator[tuple[int, int, int]]:
-    if not texts:
-        return
-    part = prepared(texts)
-    sums = np.zeros(len(texts), np.uint64)
-    for _, data in part.blocks:
-        _add(sums, Block(data).all())
-    yield from zip(sums.tolist(), part.body.tolist(), part.title.tolist(), strict=True)
+def _expected(texts: Sequence[Terms | Unanalyzed]) -> Iterator[tuple[int, int, int]]:
+    for part in prepared(texts):
+        sums = np.zeros(len(part.body), np.uint64)
+        for _, data in part.blocks:
+            _add(sums, decoded([Block(data).all()]))
+        yield from zip(sums.tolist(), part.body.tolist(), part.title.tolist(), strict=True)
 
 
 def _pages(connection: Connection, state: State) -> Iterator[list[tuple[int, Record]]]:
@@ -100,7 +99,7 @@ def _sums(connection: Connection, segment: segments.Segment) -> tuple[Sums, list
     for number, fence in enumerate(segment.fences.tolist()):
         block = segments.block(connection, segment.key, number)
         with segments.intact(f"block {number} of segment {segment.key}"):
-            postings = block.all()
+            postings = decoded([block.all()])
             _add(sums, postings)
         if not len(postings.keys) or int(postings.keys[0]) != fence:
             wrong.append(f"block {number} of segment {segment.key} is another's")
