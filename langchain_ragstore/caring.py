@@ -6,7 +6,10 @@ import os
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Final, Literal, TypeAlias, get_args
+
+from langchain_core.runnables import run_in_executor
 
 from langchain_ragstore.config import REINDEX_ATTEMPTS
 from langchain_ragstore.documents import last_of_each
@@ -78,6 +81,13 @@ class Caring(Reembedding):
         ):
             return write(file, origin, pages)
 
+    async def aexport_jsonl(
+        self, path: str | os.PathLike[str], *, overwrite: bool = False
+    ) -> int:
+        """As `export_jsonl`, off the event loop."""
+        call = partial(self.export_jsonl, path, overwrite=overwrite)
+        return await run_in_executor(None, call)
+
     def _pages(self) -> Generator[list[Record], None, None]:
         yield from self._backend.pages(self.collection_name, where=self._scope.where)
 
@@ -106,6 +116,13 @@ class Caring(Reembedding):
         _check_conflict(on_conflict)
         exported = Exported(path)
         return self._take(exported.origin, exported.pages, on_conflict)
+
+    async def aimport_jsonl(
+        self, path: str | os.PathLike[str], *, on_conflict: OnConflict = "replace"
+    ) -> IngestReport:
+        """As `import_jsonl`, off the event loop."""
+        call = partial(self.import_jsonl, path, on_conflict=on_conflict)
+        return await run_in_executor(None, call)
 
     def merge(
         self,
@@ -184,6 +201,10 @@ class Caring(Reembedding):
         self._check_whole("verify")
         return self._backend.verify(self.collection_name, self._terms_anew)
 
+    async def averify(self) -> list[Problem]:
+        """As `verify`, off the event loop."""
+        return await run_in_executor(None, self.verify)
+
     def repair(self) -> list[Problem]:
         """Mend what `verify` finds, and tell what was done and what is lost.
 
@@ -202,6 +223,10 @@ class Caring(Reembedding):
         self._check_whole("repair")
         return self._backend.repair(self.collection_name, self._terms_anew)
 
+    async def arepair(self) -> list[Problem]:
+        """As `repair`, off the event loop."""
+        return await run_in_executor(None, self.repair)
+
     def compact(self) -> Compacted:
         """Leave nothing of deleted documents in the file, and give the room back.
 
@@ -219,6 +244,10 @@ class Caring(Reembedding):
         """
         self._check_whole("compact")
         return self._backend.compact()
+
+    async def acompact(self) -> Compacted:
+        """As `compact`, off the event loop."""
+        return await run_in_executor(None, self.compact)
 
     def _check_whole(self, method: str) -> None:
         if self._scope.where != EVERYTHING:

@@ -17,14 +17,13 @@ from langchain_ragstore.config import DEFAULT_EMBED_BATCH, PROBE_TEXT
 from langchain_ragstore.documents import to_count
 from langchain_ragstore.embeddings.batched import BatchedEmbeddings, name_of
 from langchain_ragstore.embeddings.named import to_model
-from langchain_ragstore.embeddings.running import Answered
 from langchain_ragstore.errors import (
-    DimensionMismatchError,
     EmbeddingFailedError,
     EmbeddingMismatchError,
     InvalidInputError,
 )
-from langchain_ragstore.model import Fingerprint, Matrix, Vector
+from langchain_ragstore.made_vectors import Made
+from langchain_ragstore.model import Fingerprint, Vector
 from langchain_ragstore.storage.base import Backend, check_model
 from langchain_ragstore.unstored import Unstored
 from langchain_ragstore.vectors.arrays import unit_matrix, unit_vector
@@ -110,7 +109,7 @@ class Embedder:
         size = to_batch_size(batch_size)
         if not texts:
             return {}
-        made = _Made(texts, self.introduce())
+        made = Made(texts, self.introduce())
         made.vectors.update(self._backend.known(self._collection, texts, made.maker))
         with closing(model.answers(made.unknown(), size)) as answers:
             for answered in answers:
@@ -130,7 +129,7 @@ class Embedder:
         size = to_batch_size(batch_size)
         if not texts:
             return {}
-        made = _Made(texts, await self.aintroduce())
+        made = Made(texts, await self.aintroduce())
         known = await run_in_executor(
             None, self._backend.known, self._collection, texts, made.maker
         )
@@ -346,35 +345,6 @@ def _given(vector: Any) -> list[float]:
     return vector  # type: ignore[no-any-return]
 
 
-class _Made:
-    """Vectors of texts, as far as there are some.
-
-    Args:
-        texts: By digest.
-        maker: Of the vectors.
-    """
-
-    def __init__(self, texts: Mapping[bytes, str], maker: Fingerprint | None) -> None:
-        self.texts, self.maker = texts, maker  # whatever becomes of the embedder meanwhile
-        self.vectors: dict[bytes, Vector] = {}
-        self._asked: list[bytes] = []
-
-    def unknown(self) -> list[str]:
-        """Texts without a vector."""
-        self._asked = [digest for digest in self.texts if digest not in self.vectors]
-        return [self.texts[digest] for digest in self._asked]
-
-    def take(self, answered: Answered) -> dict[bytes, Vector]:
-        """Check vectors of some of the unknown texts; returns them."""
-        digests = self._asked[answered.start : answered.start + len(answered.vectors)]
-        batch = [self.texts[digest] for digest in digests]
-        matrix = unit_matrix(answered.vectors, batch)
-        _check_length(matrix, self.vectors)
-        new = dict(zip(digests, matrix, strict=True))
-        self.vectors.update(new)
-        return new
-
-
 def _send(calls: Calls, vectors: Sequence[Any]) -> None:
     """Give what was asked for last."""
     with suppress(StopIteration):
@@ -406,12 +376,3 @@ def to_batch_size(given: int | None) -> int | None:
     if size is not None and size < 1:
         raise InvalidInputError(f"batch_size must be at least 1, got {given}")
     return size
-
-
-def _check_length(matrix: Matrix, earlier: Mapping[bytes, Vector]) -> None:
-    first = next(iter(earlier.values()), matrix[0])
-    if len(first) != len(matrix[0]):
-        raise DimensionMismatchError(
-            f"the embedding model returned vectors of {len(matrix[0])} dimensions after "
-            f"ones of {len(first)}; an embedder must keep one length"
-        )

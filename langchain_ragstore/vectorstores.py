@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final, Self
 
 from langchain_core.documents import Document
@@ -18,17 +19,16 @@ from langchain_ragstore.document_writer import ADD_KEYWORDS, to_parts
 from langchain_ragstore.documents import IndexText, to_name
 from langchain_ragstore.embeddings.named import to_model
 from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.file_copies import FileCopies
 from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.indexing import SQLiteRecordManager
 from langchain_ragstore.ingestion import IngestReport
 from langchain_ragstore.keywords import refuse_unknown
-from langchain_ragstore.model import Fingerprint, Problem
 from langchain_ragstore.retrievers import RagRetriever
 from langchain_ragstore.similarity_search import SimilaritySearch
 from langchain_ragstore.stage_request import STAGE_KEYWORDS
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
-from langchain_ragstore.storage.sqlite.connection import MEMORY
-from langchain_ragstore.storage.sqlite.repairing import recover
+from langchain_ragstore.storage.sqlite.files import MEMORY
 from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.text.analyzer import TextAnalyzer
 
@@ -62,7 +62,7 @@ class BackendVectorStore(Caring, SimilaritySearch):
         return RagRetriever(vectorstore=self, tags=tags, **given)
 
 
-class SQLiteVectorStore(BackendVectorStore):
+class SQLiteVectorStore(FileCopies, BackendVectorStore):
     """Documents and their vectors in one SQLite file, searched exactly.
 
     Any number of threads and processes may use the file at once; each sees what the
@@ -261,78 +261,18 @@ class SQLiteVectorStore(BackendVectorStore):
                 )
             return super().merge(opened, on_conflict=on_conflict)
 
-    def backup(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> int:
-        """Copy the whole file as it is at one moment, while others read and write it.
-
-        Every collection, record manager and byte store is in the copy, and what other
-        applications keep in the file. It is opened like the original. A store in memory
-        is copied to a file in this way.
-
-        Args:
-            path: The copy; it is there when it is complete.
-            overwrite: Whether a file may be there, which is replaced.
-
-        Returns:
-            Bytes of the copy.
-
-        Raises:
-            InvalidInputError: No file can be put there, or this is a scoped view.
-        """
-        self._check_whole("backup")
-        return self._sqlite.backup(path, self._portraits(), overwrite=overwrite)
-
-    def freeze(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> int:
-        """Copy the file, compacted, to one for reading alone, as wheels and images ship it.
-
-        The copy has all collections and nothing that was deleted, and none of the tables
-        of other applications. `SQLiteVectorStore` knows it again and opens it read-only,
-        without locks and without a second file beside it, from a read-only disk, too.
-
-        Args:
-            path: The copy; it is there when it is complete.
-            overwrite: Whether a file may be there, which is replaced.
-
-        Returns:
-            Bytes of the copy.
-
-        Raises:
-            InvalidInputError: No file can be put there, or this is a scoped view.
-        """
-        self._check_whole("freeze")
-        return self._sqlite.freeze(path, self._portraits(), overwrite=overwrite)
-
-    def _portraits(self) -> dict[str, Fingerprint | None]:
-        """What a copy is to note of models that only this process knows."""
-        if self.path != MEMORY:
-            return {}
-        return {self.collection_name: self._embedder.portrait()}
-
-    @staticmethod
-    def recover(
-        damaged: str | os.PathLike[str], path: str | os.PathLike[str]
-    ) -> list[Problem]:
-        """Copy what can be read of a file that no store can open to a new file.
-
-        Open that and call `repair()`, which checks what was read.
-
-        Args:
-            damaged: The file; it is not touched.
-            path: The new one.
-
-        Returns:
-            What could not be read.
-
-        Raises:
-            CorruptStoreError: Nothing could; the file is no database.
-        """
-        return recover(damaged, path)
+    async def amerge(
+        self,
+        other: Caring | str | os.PathLike[str],
+        *,
+        collection_name: str | None = None,
+        on_conflict: OnConflict = "replace",
+    ) -> IngestReport:
+        """As `merge`, off the event loop."""
+        call = partial(self.merge, other, collection_name=collection_name)
+        return await run_in_executor(None, partial(call, on_conflict=on_conflict))
 
     # --- other things in the same file -------------------------------------------
-
-    @property
-    def path(self) -> str:
-        """The file, or `":memory:"`."""
-        return self._database.path
 
     def record_manager(self, namespace: str | None = None) -> SQLiteRecordManager:
         """What LangChain's `index()` keeps beside this store, in the same file.

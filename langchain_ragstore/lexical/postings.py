@@ -1,10 +1,10 @@
 """Posting lists as bytes: which rows hold a term, and how often.
 
-Lists stand in blocks, in the order of their terms' numbers. A block begins with columns:
-the terms, how each list is written, how many rows it has, its first row, where it is. A
-list is the differences between rows in the smallest of one, two and four bytes, and then,
-unless all are 1, the frequencies in a byte each. Frequencies above 255 are written as
-255; BM25 has reached 99.5 % of its limit there.
+Lists stand in blocks, in the order of their terms' numbers. A block begins with its
+checksum and columns: the terms, how each list is written, how many rows it has, its first
+row, where it is. A list is the differences between rows in the smallest of one, two and
+four bytes, and then, unless all are 1, the frequencies in a byte each. Frequencies above
+255 are written as 255; BM25 has reached 99.5 % of its limit there.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,9 @@ _WIDEST: Final = _WIDTHS[-1]
 _FREQUENT: Final = 8
 """Flag beside the width in a list's code: the frequencies are written out."""
 
-_HEADER: Final = 4
+_CHECKSUM: Final = 4
+_COUNT: Final = 4
+_HEADER: Final = _CHECKSUM + _COUNT
 _TERM_BYTES: Final = 15
 """Bytes of a term in a block's columns, about."""
 
@@ -86,6 +89,21 @@ NO_POSTINGS: Final = Postings(
 # --- bytes -----------------------------------------------------------------------------
 
 
+def checked(data: bytes) -> bytes:
+    """Bytes behind their checksum: a flipped bit reads as well as any."""
+    return crc32(data).to_bytes(_CHECKSUM, "little") + data
+
+
+def check(data: bytes) -> None:
+    """Compare bytes with the checksum that they are behind.
+
+    Raises:
+        ValueError: They are not those that were written.
+    """
+    if crc32(memoryview(data)[_CHECKSUM:]) != int.from_bytes(data[:_CHECKSUM], "little"):
+        raise ValueError("the bytes are not those that were written")
+
+
 def packed(values: Rows) -> bytes:
     """Numbers from 0 to 2^32 - 1 in the smallest of one, two and four bytes each."""
     largest = values.max(initial=0)
@@ -131,7 +149,7 @@ def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
         after = max(first + 1, int(np.searchsorted(costs, room, "right")))
         chosen = slice(first, after)
         columns = [
-            (after - first).to_bytes(_HEADER, "little"),
+            (after - first).to_bytes(_COUNT, "little"),
             postings.keys[chosen].astype("<u8").tobytes(),
             codes[chosen].tobytes(),
             packed(counts[chosen]),
@@ -139,7 +157,7 @@ def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
             packed(offsets[chosen] - offsets[first]),
             data[offsets[first] : ends[after - 1]],
         ]
-        yield int(postings.keys[first]), b"".join(columns)
+        yield int(postings.keys[first]), checked(b"".join(columns))
         first = after
 
 
@@ -234,11 +252,15 @@ class Block:
 
     Args:
         data: What `encoded` wrote.
+
+    Raises:
+        ValueError: It is something else.
     """
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        terms = int.from_bytes(data[:_HEADER], "little")
+        check(data)
+        terms = int.from_bytes(data[_CHECKSUM:_HEADER], "little")
         self.keys: Keys = np.frombuffer(data, "<u8", terms, _HEADER)
         offset = _HEADER + 8 * terms
         self._codes = np.frombuffer(data, np.uint8, terms, offset)

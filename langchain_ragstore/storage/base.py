@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +17,16 @@ from langchain_ragstore.errors import (
 )
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.model import (
-    Compacted,
     Fingerprint,
     Found,
     Hit,
     Keys,
     LexicalScores,
-    Problem,
     Record,
     Terms,
-    Unanalyzed,
     Vector,
 )
-
-TermsOf: TypeAlias = Callable[[Record], Terms | Unanalyzed | None]
-"""What full text is to find a record by; None for nothing."""
+from langchain_ragstore.storage.care import Cared, TermsOf
 
 T = TypeVar("T")
 
@@ -78,7 +73,7 @@ class View(Protocol):
         """Each record, with or without its vector."""
 
 
-class Backend(Protocol):
+class Backend(Cared, Protocol):
     """Records in collections: the contract between the faces and an engine.
 
     Writes are all or nothing. Vectors arrive checked and with unit length, texts to be
@@ -163,14 +158,6 @@ class Backend(Protocol):
             limit: How many at most; None for all.
             offset: How many to pass over first.
             vectors: Whether the records carry their vectors.
-        """
-
-    def pages(
-        self, collection: str, *, where: Filter = EVERYTHING
-    ) -> Generator[list[Record], None, None]:
-        """As `scan`, with vectors, some at a time; all of the same moment.
-
-        Whoever does not read to the end closes the iterator.
         """
 
     def within(self, collection: str, ask: Callable[[View], T]) -> T:
@@ -318,29 +305,6 @@ class Backend(Protocol):
 
     def stats(self, collection: str) -> dict[str, Any]:
         """Facts about a collection and its engine, for people."""
-
-    def verify(self, collection: str, terms_of: TermsOf) -> list[Problem]:
-        """What is not as it should be, in all collections; nothing is changed.
-
-        Args:
-            collection: Whose text index is compared with its texts; the others' are
-                looked through.
-            terms_of: As in `reindex`.
-        """
-
-    def repair(self, collection: str, terms_of: TermsOf) -> list[Problem]:
-        """Make everything as it should be; what was done, and what could not be saved.
-
-        Records whose bytes are not what was written are lost, and vectors likewise; all
-        else is saved, and everything that follows from it is made anew.
-
-        Args:
-            collection: As in `verify`.
-            terms_of: As in `reindex`.
-        """
-
-    def compact(self) -> Compacted:
-        """Leave nothing of what was deleted, expired or kept, and no room for it."""
 
     def close(self) -> None:
         """Free what the engine holds; a second call does nothing."""

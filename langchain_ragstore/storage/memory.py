@@ -21,13 +21,13 @@ from langchain_ragstore.model import (
     Vector,
 )
 from langchain_ragstore.storage.base import (
-    TermsOf,
     View,
     changed_meanwhile,
     check_dimension,
     outside_guard,
     patched,
 )
+from langchain_ragstore.storage.care import TermsOf
 from langchain_ragstore.storage.memory_models import Models
 from langchain_ragstore.storage.memory_view import (
     MemoryView,

@@ -24,8 +24,8 @@ from langchain_ragstore.errors import (
 )
 from langchain_ragstore.model import Compacted
 from langchain_ragstore.storage.memory import MemoryBackend
-from langchain_ragstore.storage.sqlite import connection
 from langchain_ragstore.storage.sqlite.connection import Database
+from langchain_ragstore.storage.sqlite.files import is_frozen
 from records import facts
 
 MODEL = HashingEmbeddings(16)
@@ -317,8 +317,8 @@ def read_only_disk(tmp_path):
 def test_what_is_frozen_is_known_by_its_header_alone(tmp_path):
     for content in (b"", b"short", os.urandom(100)):
         (tmp_path / "x").write_bytes(content)
-        assert not connection._is_frozen(str(tmp_path / "x"))
-    assert not connection._is_frozen(str(tmp_path / "absent"))
+        assert not is_frozen(str(tmp_path / "x"))
+    assert not is_frozen(str(tmp_path / "absent"))
 
 
 # --- merge -----------------------------------------------------------------------------

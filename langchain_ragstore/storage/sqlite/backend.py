@@ -19,7 +19,8 @@ from langchain_ragstore.model import (
     Record,
     Vector,
 )
-from langchain_ragstore.storage.base import TermsOf, outside_guard, patched
+from langchain_ragstore.storage.base import outside_guard, patched
+from langchain_ragstore.storage.care import TermsOf
 from langchain_ragstore.storage.sqlite import (
     checking,
     compacting,
@@ -32,8 +33,9 @@ from langchain_ragstore.storage.sqlite import (
     steps,
 )
 from langchain_ragstore.storage.sqlite import statements as sql
-from langchain_ragstore.storage.sqlite.checksums import of_metadata
-from langchain_ragstore.storage.sqlite.connection import MEMORY, bound
+from langchain_ragstore.storage.sqlite.checksums import of_rest, utf8
+from langchain_ragstore.storage.sqlite.connection import bound
+from langchain_ragstore.storage.sqlite.files import MEMORY
 from langchain_ragstore.storage.sqlite.reader import SQLiteReader
 from langchain_ragstore.storage.sqlite.resident import (
     State,
@@ -140,9 +142,7 @@ class SQLiteBackend(SQLiteReader):
             state = steps.state(connection, collection)
             if state is None:
                 return 0
-            found = steps.rows(
-                connection, state, "r.key, r.metadata", now, ids=ids, where=where
-            )
+            found = steps.rows(connection, state, sql.PATCHED, now, ids=ids, where=where)
             if not found:
                 return 0
             (generation,) = connection.execute(
@@ -151,10 +151,10 @@ class SQLiteBackend(SQLiteReader):
             connection.executemany(
                 sql.PATCH_RECORD,
                 [
-                    (text, of_metadata(text), generation, now, key)
-                    for key, text in (
-                        (key, encode(patched(decode(old), changes, remove)))
-                        for key, old in found
+                    (text, of_rest(utf8(text), now, expires), generation, now, key)
+                    for key, expires, text in (
+                        (key, expires, encode(patched(decode(old), changes, remove)))
+                        for key, expires, old in map(steps.to_patch, found)
                     )
                 ],
             )

@@ -15,11 +15,16 @@ from langchain_ragstore.config import LISTED_FINDINGS, UNIT_SLACK
 from langchain_ragstore.errors import CorruptStoreError
 from langchain_ragstore.metadata import decode
 from langchain_ragstore.model import Problem
-from langchain_ragstore.storage.base import TermsOf
+from langchain_ragstore.storage.care import TermsOf
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite import steps, text_checks
 from langchain_ragstore.storage.sqlite.caches import CACHES
-from langchain_ragstore.storage.sqlite.checksums import of_bytes, of_vector
+from langchain_ragstore.storage.sqlite.checksums import (
+    of_owned,
+    of_record,
+    of_time,
+    of_vector,
+)
 from langchain_ragstore.storage.sqlite.connection import Connection, Database, translated
 from langchain_ragstore.storage.sqlite.resident import State
 
@@ -56,33 +61,40 @@ class Damage:
 
 def verify(database: Database, own: Own) -> list[Problem]:
     """See `Backend.verify`; all is read in one transaction."""
-    with database.read() as connection:
+    problems: list[Problem] = []
+    try:
+        with database.read() as connection:
+            problems += _seen(database.path, connection, own)
+    except CorruptStoreError as error:  # SQLite remembers damage until the transaction ends
+        if not problems:
+            problems.append(Problem(None, "file", (), str(error), REPAIR))
+    return problems
 
-        def found(
-            name: str | None, check: Callable[[], Iterable[Problem]]
-        ) -> list[Problem]:
-            try:
-                with translated(database.path):
-                    return list(check())
-            except CorruptStoreError as error:
-                return [Problem(name, "file", (), str(error), REPAIR)]
 
-        problems = found(None, lambda: of_file(connection))
-        problems += found(None, lambda: _of_orphans(connection))
-        states: list[tuple[str, State]] = []
+def _seen(path: str, connection: Connection, own: Own) -> list[Problem]:
+    """What is wrong; where something cannot be read, the rest is looked at."""
 
-        def learn() -> Iterator[Problem]:
-            states.extend(known(connection))
-            yield from ()
+    def found(name: str | None, check: Callable[[], Iterable[Problem]]) -> list[Problem]:
+        try:
+            with translated(path):
+                return list(check())
+        except CorruptStoreError as error:
+            return [Problem(name, "file", (), str(error), REPAIR)]
 
-        problems += found(None, learn)
-        for name, state in states:
-            here = found(name, partial(_of_records, connection, name, state))
-            sound = not {"file", "record"} & {problem.kind for problem in here}
-            here += found(
-                name, partial(_of_text, connection, name, state, own, sound=sound)
-            )
-            problems += here + found(name, partial(_of_caches, connection, name, state))
+    problems = found(None, lambda: of_file(connection))
+    problems += found(None, lambda: _of_orphans(connection))
+    states: list[tuple[str, State]] = []
+
+    def learn() -> Iterator[Problem]:
+        states.extend(known(connection))
+        yield from ()
+
+    problems += found(None, learn)
+    for name, state in states:
+        here = found(name, partial(_of_records, connection, name, state))
+        sound = not {"file", "record"} & {problem.kind for problem in here}
+        here += found(name, partial(_of_text, connection, name, state, own, sound=sound))
+        problems += here + found(name, partial(_of_caches, connection, name, state))
     return problems
 
 
@@ -134,13 +146,13 @@ def damage(connection: Connection, state: State) -> Damage:
     for key, id, content, metadata, *rest in connection.execute(
         sql.RAW_RECORDS, (state.collection,)
     ):
-        *times, checksum, data, checksum_of_data = rest
+        *times, checksum, created_checksum, data, checksum_of_data = rest
         name = bytes(id or b"").decode("utf-8", "replace")
-        reason = _reason(id, content, metadata, times, checksum)
+        reason = _reason(id, content, metadata, times, (checksum, created_checksum))
         if reason:
             records[key] = name, reason
         elif data is not None:
-            wrong = _wrong(data, checksum_of_data)
+            wrong = _wrong(data, checksum_of_data, key, id)
             if wrong:
                 vectors[key] = name, wrong
             else:
@@ -153,32 +165,36 @@ def damage(connection: Connection, state: State) -> Damage:
     kept = sum(
         1
         for data, checksum in connection.execute(sql.ALL_KEPT, (state.collection,))
-        if _wrong(data, checksum)
+        if _wrong(data, checksum, 0, None)
     )
     return Damage(records, vectors, dimension, kept)
 
 
 def _reason(
-    id: bytes, content: bytes, metadata: bytes, times: list[object], checksum: object
+    id: bytes, content: bytes, metadata: bytes, times: list[Any], checksums: object
 ) -> str | None:
     """Why a record is not what was written; None if it is."""
-    if None in (id, content, metadata) or of_bytes(id, content, metadata) != checksum:
+    created, updated, expires = times
+    for time in (created, updated, 0.0 if expires is None else expires):
+        if not isinstance(time, float) or not isfinite(time):
+            return f"its times are {created!r}, {updated!r} and {expires!r}"
+    texts = id, content, metadata
+    if None in texts or checksums != (of_record(*texts, *times[1:]), of_time(created)):
         return "its bytes are not those that were written"
     try:
         decode(metadata.decode())
     except (CorruptStoreError, UnicodeDecodeError) as error:
         return str(error)
-    created, updated, expires = times
-    for time in (created, updated, 0.0 if expires is None else expires):
-        if not isinstance(time, float) or not isfinite(time):
-            return f"its times are {created!r}, {updated!r} and {expires!r}"
     return None
 
 
-def _wrong(data: Any, checksum: object) -> str | None:
-    """Why a vector is not what was written; None if it is."""
-    if not isinstance(data, bytes) or of_vector(data) != checksum or len(data) % _FLOAT:
-        return "its bytes are not those that were written"
+def _wrong(data: Any, checksum: object, key: int, id: bytes | None) -> str | None:
+    """Why a vector is not what was written; None if it is. No id: it has no record."""
+    if not isinstance(data, bytes) or len(data) % _FLOAT:
+        return f"it is {type(data).__name__} and no whole number of values"
+    expected = of_vector(data) if id is None else of_owned(data, key, id)
+    if expected != checksum:
+        return "its bytes are not those that were written, or another's"
     length = float(np.linalg.norm(np.frombuffer(data, np.float32).astype(np.float64)))
     if not isfinite(length) or (length and abs(length - 1) > UNIT_SLACK):
         return f"its length is {length:g}, not 1"

@@ -2,38 +2,69 @@
 
 from __future__ import annotations
 
+from struct import pack
 from typing import Final
 from zlib import crc32
 
 _HALF: Final = 32
+_LOW: Final = (1 << _HALF) - 1
 _SIGN: Final = 1 << 63
 
 
-def of_record(id: str, content: str, metadata: str) -> int:
-    """The checksum of a record's texts, as a signed number of 64 bits.
+def of_record(
+    id: bytes, content: bytes, metadata: bytes, updated: float, expires: float | None
+) -> int:
+    """The checksum of a record, texts in UTF-8, as a signed number of 64 bits.
 
     CRC-32 finds every change of up to 32 bits side by side, and of others all but one in
-    4 * 10^9. The high half is of id and text, the low one of the metadata, so that those
-    can be changed without reading the text.
+    4 * 10^9. The high half is of id and text, the low one of what a patch changes, so
+    that it need not read the text.
     """
-    return of_bytes(*map(_bytes, (id, content, metadata)))
+    return _signed(crc32(content, crc32(id)) << _HALF | of_rest(metadata, updated, expires))
 
 
-def of_bytes(id: bytes, content: bytes, metadata: bytes) -> int:
-    """As `of_record`, of UTF-8."""
-    whole = crc32(content, crc32(id)) << _HALF | crc32(metadata)
+def of_rest(metadata: bytes, updated: float, expires: float | None) -> int:
+    """The low half of a record's checksum."""
+    times = pack("<d", updated) + (b"" if expires is None else pack("<d", expires))
+    return crc32(times, crc32(metadata))
+
+
+def of_time(time: float) -> int:
+    """The checksum of a moment."""
+    return crc32(pack("<d", time))
+
+
+def low(checksum: int) -> int:
+    """The low half."""
+    return checksum & _LOW
+
+
+def of_vector(data: bytes, key: int = 0) -> int:
+    """The checksum of a vector, without its owner's id; key 0: it waits for a record.
+
+    The key is added, so that what stands under another's key is found.
+    """
+    return (crc32(data) + key) & _LOW
+
+
+def of_owned(data: bytes, key: int, id: bytes) -> int:
+    """The checksum of a record's vector.
+
+    The high half is of the record's id: a record whose own key is damaged would have
+    another's vector. Statements that give a vector to a record put both in.
+    """
+    return _signed(of_owner(id) << _HALF | of_vector(data, key))
+
+
+def of_owner(id: bytes) -> int:
+    """The high half of the checksum of a record's vector."""
+    return crc32(id)
+
+
+def _signed(whole: int) -> int:
     return whole - (1 << 64) if whole & _SIGN else whole
 
 
-def of_metadata(metadata: str) -> int:
-    """The low half of a record's checksum."""
-    return crc32(_bytes(metadata))
-
-
-def of_vector(data: bytes) -> int:
-    """The checksum of a vector's bytes."""
-    return crc32(data)
-
-
-def _bytes(text: str) -> bytes:
+def utf8(text: str) -> bytes:
+    """A text's bytes in the file."""
     return text.encode("utf-8", "surrogatepass")

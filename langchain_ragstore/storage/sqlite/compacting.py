@@ -18,7 +18,8 @@ from langchain_ragstore.errors import StoreLockedError
 from langchain_ragstore.model import Compacted
 from langchain_ragstore.storage.sqlite import reindexing, segments, steps
 from langchain_ragstore.storage.sqlite import statements as sql
-from langchain_ragstore.storage.sqlite.connection import MEMORY, Connection, Database
+from langchain_ragstore.storage.sqlite.connection import Connection, Database
+from langchain_ragstore.storage.sqlite.files import MEMORY
 
 _PATIENCE: Final = 200
 """Milliseconds in which an emptied log waits for readers, holding up writers meanwhile."""

@@ -10,7 +10,6 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
@@ -21,7 +20,6 @@ from langchain_ragstore.config import (
 )
 from langchain_ragstore.errors import (
     CorruptStoreError,
-    InvalidInputError,
     RagStoreError,
     ReadOnlyError,
     StorageError,
@@ -29,15 +27,16 @@ from langchain_ragstore.errors import (
     StoreLockedError,
     UnsupportedSQLiteError,
 )
+from langchain_ragstore.storage.sqlite.files import (
+    MEMORY,
+    checked_path,
+    has_content,
+    is_frozen,
+)
 
 logger = logging.getLogger(__name__)
 
 Connection: TypeAlias = sqlite3.Connection
-MEMORY: Final = ":memory:"
-
-FROZEN_ID: Final = 0x52414746
-"""`RAGF`, the `application_id` of a file that is opened for reading alone."""
-
 _RETRY_STEP: Final = 0.02
 """Seconds between two tries of what SQLite does not retry by itself."""
 
@@ -68,8 +67,8 @@ class Database:
         timeout: float = SQLITE_BUSY_TIMEOUT,
     ) -> None:
         require_sqlite()
-        self.path = _checked_path(path, read_only=read_only)
-        self.frozen = self.path != MEMORY and _is_frozen(self.path)
+        self.path = checked_path(path, read_only=read_only)
+        self.frozen = self.path != MEMORY and is_frozen(self.path)
         self.read_only = read_only or self.frozen
         self.timeout = timeout
         self._limit = 1 if self.path == MEMORY else None
@@ -202,7 +201,7 @@ class Database:
                 # cannot be written to does not let be made.
                 if not self.read_only or _code(error) != sqlite3.SQLITE_CANTOPEN:
                     raise
-                if _has_content(f"{self.path}-wal"):
+                if has_content(f"{self.path}-wal"):
                     raise
                 return self._connected(unchanging=True)
 
@@ -335,47 +334,6 @@ def _text(raw: bytes) -> str:
             f"a text in the file is damaged: {error}; verify() lists all that is, repair() "
             "saves the rest"
         ) from error
-
-
-def _checked_path(path: str | os.PathLike[str], *, read_only: bool) -> str:
-    text: str | bytes = os.fspath(path)
-    if isinstance(text, bytes) or not text or "\0" in text:
-        raise InvalidInputError(f"path must be a file name or {MEMORY!r}, got {path!r}")
-    if text == MEMORY:
-        if read_only:
-            raise InvalidInputError(f"read_only=True needs a file, got {MEMORY!r}")
-        return MEMORY
-    try:
-        os.fsencode(text)
-    except UnicodeEncodeError as error:
-        raise InvalidInputError(f"no file can have the name {path!r}: {error}") from error
-    # Absolute, so that a later chdir() opens no other file; symbolic links stay. (Path's
-    # expanduser refuses "~name.db", which is a file unless there is such a user.)
-    file = Path(os.path.abspath(os.path.expanduser(text)))  # noqa: PTH100, PTH111
-    if file.is_dir():
-        raise InvalidInputError(
-            f"{text} is a folder; path is a file in it: {file / 'rag.db'}"
-        )
-    if not file.parent.is_dir():
-        raise InvalidInputError(f"the folder {file.parent} does not exist; make it first")
-    if read_only and not file.exists():
-        raise InvalidInputError(f"{text} does not exist and read_only=True creates nothing")
-    return str(file)
-
-
-def _is_frozen(path: str) -> bool:
-    """Whether a file was made by `copying.freeze`, which says so in its header."""
-    try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a name that may be no text
-            header = file.read(100)
-    except OSError:
-        return False
-    rolls_back = header[18:20] == b"\x01\x01"
-    return rolls_back and header[68:72] == FROZEN_ID.to_bytes(4, "big")
-
-
-def _has_content(path: str) -> bool:
-    return os.path.exists(path) and os.path.getsize(path) > 0  # noqa: PTH110, PTH202
 
 
 def _write_ahead(connection: sqlite3.Connection) -> str:

@@ -16,13 +16,12 @@ from langchain_ragstore.storage.fresh import fresh_file
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.compacting import compact
 from langchain_ragstore.storage.sqlite.connection import (
-    FROZEN_ID,
-    MEMORY,
     Connection,
     Database,
     bound,
     translated,
 )
+from langchain_ragstore.storage.sqlite.files import FROZEN_ID, MEMORY
 from langchain_ragstore.storage.sqlite.models import note
 from langchain_ragstore.storage.sqlite.schema import APPLICATION_ID, opened
 

@@ -150,7 +150,8 @@ def followed(
     if known is None or known.generation < state.floor:
         nothing = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         known = Lexicon(-1, (), nothing[0], nothing[2], nothing)
-    live = _live(connection, known, state)
+    with segments.intact("the list of its texts"):
+        live = _live(connection, known, state)
     loaded = {segment.key: segment for segment in known.segments}
     present = tuple(
         loaded.get(entry.key) or segments.load(connection, entry.key)

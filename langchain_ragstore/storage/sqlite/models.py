@@ -85,10 +85,12 @@ def _vectors(
     parameters: Iterable[object],
     digests: Collection[bytes],
 ) -> dict[bytes, Vector]:
+    """Vectors by digest; a damaged one is none, so that its text is embedded again."""
     return {
         digest: np.frombuffer(data, np.float32)
         for fitted, batch in sql.fitting(statement, list(digests))
-        for digest, data in connection.execute(fitted, [*parameters, *batch])
+        for digest, data, checksum in connection.execute(fitted, [*parameters, *batch])
+        if of_vector(data) == checksum
     }
 
 

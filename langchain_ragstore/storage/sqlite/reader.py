@@ -23,7 +23,8 @@ from langchain_ragstore.storage.sqlite import (
     steps,
 )
 from langchain_ragstore.storage.sqlite import statements as sql
-from langchain_ragstore.storage.sqlite.connection import MEMORY, Database
+from langchain_ragstore.storage.sqlite.connection import Database
+from langchain_ragstore.storage.sqlite.files import MEMORY
 from langchain_ragstore.storage.sqlite.resident import (
     NOWHERE,
     Resident,

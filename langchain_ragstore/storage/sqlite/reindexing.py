@@ -14,7 +14,8 @@ from typing import Final
 
 from langchain_ragstore.lexical.gathering import TEXTS_AT_ONCE, Prepared, prepared
 from langchain_ragstore.model import Terms, Unanalyzed
-from langchain_ragstore.storage.base import TermsOf, check_analyzer
+from langchain_ragstore.storage.base import check_analyzer
+from langchain_ragstore.storage.care import TermsOf
 from langchain_ragstore.storage.sqlite import segments, steps
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import Database, bound

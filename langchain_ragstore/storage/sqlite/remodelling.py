@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from langchain_ragstore.model import Record
 from langchain_ragstore.storage.sqlite import models, steps
 from langchain_ragstore.storage.sqlite import statements as sql
+from langchain_ragstore.storage.sqlite.checksums import of_owner, utf8
 from langchain_ragstore.storage.sqlite.connection import Database
 from langchain_ragstore.storage.sqlite.resident import State
 
@@ -51,21 +52,25 @@ def _digests(
     staged: State | None,
     now: float,
     digest_of: DigestOf,
-) -> tuple[dict[int, bytes], list[str]]:
-    """Digests by key of all present records, and the ids of those without a vector."""
+) -> tuple[dict[int, tuple[bytes, int]], list[str]]:
+    """Digests, and checksums of ids, by key of all present records.
+
+    Then the ids of those without a vector.
+    """
     if state is None:
         return {}, []
     kept: set[bytes] = set()
     if staged is not None:
         rows = connection.execute(sql.KEPT_DIGESTS, (staged.collection,))
         kept = {digest for (digest,) in rows}
-    digests: dict[int, bytes] = {}
+    digests: dict[int, tuple[bytes, int]] = {}
     lacking = []
     statement = f"{sql.records('TRUE', vectors=False)} ORDER BY r.key"
     for row in connection.execute(statement, (state.collection, now)):
         key, record = steps.record(row)
-        digests[key] = digest_of(record)
-        if digests[key] not in kept:
+        digest = digest_of(record)
+        digests[key] = digest, of_owner(utf8(record.id))
+        if digest not in kept:
             lacking.append(record.id)
     return digests, lacking
 
@@ -74,12 +79,13 @@ def _put(
     connection: sqlite3.Connection,
     state: State,
     staged: State,
-    digests: Mapping[int, bytes],
+    digests: Mapping[int, tuple[bytes, int]],
 ) -> None:
     connection.executemany(
-        sql.TAKE_KEPT, [(key, staged.collection, d) for key, d in digests.items()]
+        sql.TAKE_KEPT,
+        [(key, owner, staged.collection, d) for key, (d, owner) in digests.items()],
     )
-    connection.executemany(sql.SET_DIGEST, [(d, key) for key, d in digests.items()])
+    connection.executemany(sql.SET_DIGEST, [(d, key) for key, (d, _) in digests.items()])
     (data,) = connection.execute(sql.ANY_KEPT, (staged.collection,)).fetchone()
     connection.execute(sql.SET_DIMENSION, (len(data) // 4, state.collection))
     models.note(connection, state.collection, models.noted(connection, staged.collection))

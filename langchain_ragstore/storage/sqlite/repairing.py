@@ -23,13 +23,9 @@ from langchain_ragstore.storage.sqlite import checking, reindexing, steps
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.caches import CACHES
 from langchain_ragstore.storage.sqlite.checking import Own
-from langchain_ragstore.storage.sqlite.connection import (
-    MEMORY,
-    Connection,
-    Database,
-    translated,
-)
+from langchain_ragstore.storage.sqlite.connection import Connection, Database, translated
 from langchain_ragstore.storage.sqlite.copying import backup
+from langchain_ragstore.storage.sqlite.files import MEMORY
 from langchain_ragstore.storage.sqlite.resident import State
 from langchain_ragstore.storage.sqlite.salvaging import SAVED, salvage
 from langchain_ragstore.storage.sqlite.schema import opened
@@ -110,10 +106,12 @@ def salvaged(connection: Connection, saved: Path) -> list[Problem]:
     """Copy what can be read of a database to a new file; what could not."""
     opened(saved).close()
     uri = f"file:{quote(os.fsencode(saved))}?mode=rw"
+    connection.execute("PRAGMA writable_schema = ON")  # else a file that was cut is refused
     connection.execute(f"ATTACH ? AS {SAVED}", (uri,))
     try:
         return salvage(connection)
     finally:
+        connection.execute("PRAGMA writable_schema = OFF")
         connection.execute(f"DETACH {SAVED}")
         connection.execute("PRAGMA foreign_keys = ON")
 

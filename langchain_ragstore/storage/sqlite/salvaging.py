@@ -33,7 +33,6 @@ def salvage(connection: Connection) -> list[Problem]:
     Returns:
         What could not be read.
     """
-    connection.execute("PRAGMA writable_schema = ON")  # else a file that was cut is refused
     connection.execute("PRAGMA foreign_keys = OFF")
     problems: list[Problem] = []
     ours, theirs = _tables(connection)
@@ -43,7 +42,6 @@ def salvage(connection: Connection) -> list[Problem]:
         problems += _adopted(connection, name, keyed=keyed)
     problems += _rest(connection)
     _keep_counting(connection)
-    connection.execute("PRAGMA writable_schema = OFF")
     return problems
 
 
@@ -67,19 +65,25 @@ def _tables(
 def _copied(connection: Connection, name: str, *, keyed: bool) -> Iterator[Problem]:
     """Copy the rows of a table that is there already."""
     table = _quoted(name)
-    statement = f"INSERT OR IGNORE INTO {SAVED}.{table} SELECT * FROM main.{table}"
     if not keyed:
         try:
-            connection.execute(statement)
+            connection.execute(
+                f"INSERT OR IGNORE INTO {SAVED}.{table} SELECT * FROM main.{table}"
+            )
         except sqlite3.Error as error:
             yield _lost(name, f"cannot be read: {error}")
         return
-    ranged = f"{statement} NOT INDEXED WHERE rowid BETWEEN ? AND ?"
+    among = f"main.{table} NOT INDEXED WHERE rowid BETWEEN ? AND ?"
+    ranged = f"INSERT OR IGNORE INTO {SAVED}.{table} SELECT * FROM {among}"
     todo, failed, lost = [(-_NEWEST, _highest(connection, table))], 0, 0
     while todo and failed < SALVAGE_TRIES:
         first, last = todo.pop()
         try:
-            connection.execute(ranged, (first, last))
+            copied = connection.execute(ranged, (first, last)).rowcount
+            (read,) = connection.execute(
+                f"SELECT count(*) FROM {among}", (first, last)
+            ).fetchone()
+            lost += max(0, read - copied)  # two that claim to be the same
         except sqlite3.Error:
             failed += 1
             if first == last:

@@ -13,7 +13,8 @@ import time
 from typing import Final
 
 from langchain_ragstore.errors import SchemaTooNewError, StorageError
-from langchain_ragstore.storage.sqlite.connection import MEMORY, Database
+from langchain_ragstore.storage.sqlite.connection import Database
+from langchain_ragstore.storage.sqlite.files import MEMORY
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +47,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         # AUTOINCREMENT: a key is never used again, so a tombstone means one record.
         # `stamp` tells which of its postings are in force; NULL: not in the text index.
         # `digest` is of the text that a model embedded; NULL: the vector is not its work.
-        # `checksum`, here and below, is of the bytes beside it; see `checksums`.
+        # `checksum`, here and below, is of the bytes beside it; see `checksums`. That of
+        # `created_at` stands apart: an update keeps both, without reading them.
         """
         CREATE TABLE ragstore_record (
             key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -61,6 +63,7 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             stamp INTEGER,
             digest BLOB,
             checksum INTEGER NOT NULL,
+            created_checksum INTEGER NOT NULL,
             UNIQUE (collection, id)
         ) STRICT
         """,

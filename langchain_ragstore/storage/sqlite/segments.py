@@ -33,6 +33,8 @@ from langchain_ragstore.lexical.postings import (
     Block,
     Keys,
     Rows,
+    check,
+    checked,
     decoded,
     encoded,
     packed,
@@ -41,6 +43,8 @@ from langchain_ragstore.lexical.postings import (
 from langchain_ragstore.storage.sqlite import statements as sql
 
 _STAMP_BYTES: Final = 8
+_CHECKSUM: Final = 4
+_COLUMNS: Final = _CHECKSUM + _STAMP_BYTES
 _LAST_KEY: Final = (1 << 64) - 1
 _MERGE_SHARE: Final = 8
 """Blocks that a write merges for each block it adds. There are log4(N / 64) sizes, so
@@ -101,10 +105,12 @@ def entries(connection: sqlite3.Connection, collection: int) -> list[Entry]:
     """The segments of a collection, complete or not, oldest first."""
     found = []
     for key, rows, blocks, text in connection.execute(sql.SEGMENTS, (collection,)):
-        merge: dict[str, Any] = (
-            {"sources": [], "resume": 0} if text is None else json.loads(text)
-        )
-        found.append(Entry(key, rows, blocks, tuple(merge["sources"]), merge["resume"]))
+        with intact(f"segment {key}"):
+            merge: dict[str, Any] = (
+                {"sources": [], "resume": 0} if text is None else json.loads(text)
+            )
+            sources = tuple(map(int, merge["sources"]))
+            found.append(Entry(int(key), int(rows), int(blocks), sources, merge["resume"]))
     return found
 
 
@@ -112,8 +118,9 @@ def load(connection: sqlite3.Connection, key: int) -> Segment:
     """Read a segment without its blocks."""
     rows, slots, fences = connection.execute(sql.SEGMENT, (key,)).fetchone()
     with intact(f"segment {key}"):
-        first = int.from_bytes(slots[:_STAMP_BYTES], "little")
-        stamps, offset = unpacked(slots, rows, _STAMP_BYTES)
+        check(slots)
+        first = int.from_bytes(slots[_CHECKSUM:_COLUMNS], "little")
+        stamps, offset = unpacked(slots, rows, _COLUMNS)
         body, offset = unpacked(slots, rows, offset)
         title, _ = unpacked(slots, rows, offset)
         return Segment(key, stamps + first, body, title, np.frombuffer(fences, "<u8"))
@@ -188,8 +195,9 @@ def _insert(
 ) -> int:
     stamps, body, title = columns
     first = int(stamps.min())
-    slots = first.to_bytes(_STAMP_BYTES, "little") + b"".join(
-        map(packed, (stamps - first, body, title))
+    slots = checked(
+        first.to_bytes(_STAMP_BYTES, "little")
+        + b"".join(map(packed, (stamps - first, body, title)))
     )
     (key,) = connection.execute(
         sql.ADD_SEGMENT, (collection, len(stamps), merging, slots, b"")

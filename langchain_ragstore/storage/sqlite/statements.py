@@ -91,12 +91,14 @@ SELECT 1 FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
 WHERE r.collection = ? AND {PRESENT} LIMIT 1
 """
 VECTORS_BY_DIGEST: Final = f"""
-SELECT r.digest, v.data FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
+SELECT r.digest, v.data, (v.checksum - r.key) & 0xFFFFFFFF
+FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
 WHERE r.collection = ? AND {PRESENT} AND r.digest IN ({_KEYS})
 """
 ANY_KEPT: Final = "SELECT data FROM ragstore_kept_vector WHERE collection = ? LIMIT 1"
 KEPT: Final = f"""
-SELECT digest, data FROM ragstore_kept_vector WHERE collection = ? AND digest IN ({_KEYS})
+SELECT digest, data, checksum FROM ragstore_kept_vector
+WHERE collection = ? AND digest IN ({_KEYS})
 """
 KEEP: Final = """
 INSERT OR REPLACE INTO ragstore_kept_vector (collection, digest, data, checksum)
@@ -107,7 +109,8 @@ DROP_ALL_KEPT: Final = "DELETE FROM ragstore_kept_vector WHERE collection = ?"
 KEPT_DIGESTS: Final = "SELECT digest FROM ragstore_kept_vector WHERE collection = ?"
 TAKE_KEPT: Final = """
 INSERT OR REPLACE INTO ragstore_vector (record, data, checksum)
-SELECT ?, data, checksum FROM ragstore_kept_vector WHERE collection = ? AND digest = ?
+SELECT ?1, data, (?2 << 32) | ((checksum + ?1) & 0xFFFFFFFF)
+FROM ragstore_kept_vector WHERE collection = ? AND digest = ?
 """
 SET_DIGEST: Final = "UPDATE ragstore_record SET digest = ? WHERE key = ?"
 DROP_COLLECTION: Final = "DELETE FROM ragstore_collection WHERE key = ?"
@@ -117,24 +120,28 @@ COUNT_KEPT: Final = "SELECT count(*) FROM ragstore_kept_vector WHERE collection 
 UPSERT_RECORD: Final = """
 INSERT INTO ragstore_record
     (collection, id, content, metadata, generation, created_at, updated_at, expires_at,
-     stamp, digest, checksum)
-VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?, ?)
+     stamp, digest, checksum, created_checksum)
+VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (collection, id) DO UPDATE SET
     content = excluded.content, metadata = excluded.metadata,
     generation = excluded.generation, updated_at = excluded.updated_at,
     expires_at = excluded.expires_at, stamp = excluded.stamp, digest = excluded.digest,
     checksum = excluded.checksum
 """
-# Takes what is to replace an earlier `created_at`, or NULL.
-UPSERT_DATED: Final = f"{UPSERT_RECORD.rstrip()}, created_at = coalesce(?, created_at)"
+# Takes what is to replace an earlier `created_at` and its checksum, or NULL and NULL.
+UPSERT_DATED: Final = f"""{UPSERT_RECORD.rstrip()},
+    created_at = coalesce(?, created_at), created_checksum = coalesce(?, created_checksum)
+"""
 UPSERT_VECTOR: Final = """
 INSERT OR REPLACE INTO ragstore_vector (record, data, checksum)
-SELECT key, ?, ? FROM ragstore_record WHERE collection = ? AND id = CAST(? AS TEXT)
+SELECT key, ?1, (?2 << 32) | ((?3 + key) & 0xFFFFFFFF)
+FROM ragstore_record WHERE collection = ? AND id = CAST(? AS TEXT)
 """
 DELETE_VECTOR: Final = """
 DELETE FROM ragstore_vector WHERE record =
     (SELECT key FROM ragstore_record WHERE collection = ? AND id = CAST(? AS TEXT))
 """
+PATCHED: Final = "r.key, r.id, r.metadata, r.updated_at, r.expires_at, r.checksum"
 # The checksum's high half is of the text, which a patch leaves as it is.
 PATCH_RECORD: Final = """
 UPDATE ragstore_record SET metadata = ?, checksum = (checksum >> 32 << 32) | ?,
@@ -228,13 +235,15 @@ ORDER BY name
 # As bytes, since a damaged text may be none.
 RAW_RECORDS: Final = """
 SELECT r.key, CAST(r.id AS BLOB), CAST(r.content AS BLOB), CAST(r.metadata AS BLOB),
-       r.created_at, r.updated_at, r.expires_at, r.checksum, v.data, v.checksum
+       r.created_at, r.updated_at, r.expires_at, r.checksum, r.created_checksum,
+       v.data, v.checksum
 FROM ragstore_record r LEFT JOIN ragstore_vector v ON v.record = r.key
 WHERE r.collection = ? ORDER BY r.key
 """
 ALL_KEPT: Final = "SELECT data, checksum FROM ragstore_kept_vector WHERE collection = ?"
 HIGHEST: Final = """
-SELECT coalesce(max(generation), 0), coalesce(max(stamp), 0)
+SELECT coalesce(max(CAST(generation AS INTEGER)), 0),
+       coalesce(max(CAST(stamp AS INTEGER)), 0)
 FROM ragstore_record NOT INDEXED WHERE collection = ?
 """
 COUNTERS: Final = "SELECT generation, stamp, floor FROM ragstore_collection WHERE key = ?"
@@ -258,7 +267,7 @@ GROUP BY r.collection RETURNING name
 # --- reading records -----------------------------------------------------------------
 _COLUMNS: Final = (
     "r.key, r.id, r.content, r.metadata, r.created_at, r.updated_at, r.expires_at, "
-    "r.digest, r.checksum"
+    "r.digest, r.checksum, r.created_checksum"
 )
 
 
@@ -277,8 +286,8 @@ def select(chosen: str, condition: str, *, vectors: bool = False) -> str:
 
 
 def columns(*, vectors: bool) -> str:
-    """The columns of a whole record; the last one is its vector or NULL."""
-    return f"{_COLUMNS}, {'v.data' if vectors else 'NULL'}"
+    """The columns of a whole record; the last are its vector, or NULL, and its checksum."""
+    return f"{_COLUMNS}, {'v.data, v.checksum' if vectors else 'NULL, NULL'}"
 
 
 def records(condition: str, *, vectors: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import struct
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,7 +22,16 @@ from langchain_ragstore.storage.base import (
 )
 from langchain_ragstore.storage.sqlite import models, segments
 from langchain_ragstore.storage.sqlite import statements as sql
-from langchain_ragstore.storage.sqlite.checksums import of_record, of_vector
+from langchain_ragstore.storage.sqlite.checksums import (
+    low,
+    of_owned,
+    of_owner,
+    of_record,
+    of_rest,
+    of_time,
+    of_vector,
+    utf8,
+)
 from langchain_ragstore.storage.sqlite.connection import bound
 from langchain_ragstore.storage.sqlite.resident import State
 from langchain_ragstore.storage.sqlite.where import applied
@@ -30,7 +40,14 @@ from langchain_ragstore.storage.sqlite.where import applied
 def state(connection: sqlite3.Connection, collection: str) -> State | None:
     """Where a collection stands; None if there is none of the name."""
     row = connection.execute(sql.COLLECTION, (bound(collection),)).fetchone()
-    return None if row is None else State(row[0], row[1], row[2], row[3] or 0, row[4])
+    if row is None:
+        return None
+    numbers = row[0], row[1], row[2], row[3] or 0
+    if not all(isinstance(number, int) for number in numbers):
+        raise CorruptStoreError(
+            f"collection {collection!r} is damaged in the file: its counters are {numbers}"
+        )
+    return State(*numbers, row[4])
 
 
 def agree_on_vectors(
@@ -140,32 +157,42 @@ def write_records(
     if not rows:
         return
     given_stamps = iter(stamps)
-    times = [
+    columns = [
         (
-            *_times(r, now, dated=dated),
+            *times,
             None if r.terms is None else next(given_stamps),
             r.digest,
-            of_record(r.id, r.content, text),
+            of_record(utf8(r.id), utf8(r.content), utf8(text), *times[1:]),
+            of_time(times[0]),
         )
-        for r, text in rows
+        for r, text, times in ((r, text, _times(r, now, dated=dated)) for r, text in rows)
     ]
     ids = [bound(record.id) for record, _ in rows]
     connection.executemany(
         sql.UPSERT_DATED if dated else sql.UPSERT_RECORD,
         [
             (collection, id, bound(r.content), text, generation, *more)
-            + ((r.created_at,) if dated else ())
-            for id, (r, text), more in zip(ids, rows, times, strict=True)
+            + (_created(r) if dated else ())
+            for id, (r, text), more in zip(ids, rows, columns, strict=True)
         ],
     )
-    pairs = [(id, r.vector) for id, (r, _) in zip(ids, rows, strict=True)]
-    blobs = [(id, v.tobytes()) for id, v in pairs if v is not None]
-    given = [(data, of_vector(data), collection, id) for id, data in blobs]
-    absent = [(collection, id) for id, v in pairs if v is None]
+    given, absent = [], []
+    for id, (r, _) in zip(ids, rows, strict=True):
+        if r.vector is None:
+            absent.append((collection, id))
+        else:
+            data = r.vector.tobytes()
+            owner = of_owner(utf8(r.id))
+            given.append((data, owner, of_vector(data), collection, id))
     if given:
         connection.executemany(sql.UPSERT_VECTOR, given)
     if absent:
         connection.executemany(sql.DELETE_VECTOR, absent)
+
+
+def _created(record: Record) -> tuple[float | None, int | None]:
+    created = record.created_at
+    return created, None if created is None else of_time(created)
 
 
 def _times(record: Record, now: float, *, dated: bool) -> tuple[float, float, float | None]:
@@ -259,19 +286,44 @@ def record(row: Iterable[Any]) -> tuple[int, Record]:
     Raises:
         CorruptStoreError: It is not what was written.
     """
-    key, id, content, metadata, created, updated, expires, digest, checksum, data = row
-    times = (created, updated, expires)
+    key, id, content, metadata, created, updated, expires, digest, *more = row
+    checksum, created_checksum, data, data_checksum = more
     try:
+        texts = utf8(id), utf8(content), utf8(metadata)
+        intact = of_record(*texts, updated, expires) == checksum
+        intact &= of_time(created) == created_checksum
+        intact &= data is None or of_owned(data, key, texts[0]) == data_checksum
         vector = None if data is None else np.frombuffer(data, np.float32)
-        intact = of_record(id, content, metadata) == checksum
-    except (AttributeError, TypeError, ValueError):  # a column of another type, or length
+    except (AttributeError, TypeError, ValueError, struct.error):  # of another type
         intact = False
     if not intact:
-        raise CorruptStoreError(
-            f"record {id!r} is damaged in the file; verify() lists all that is, repair() "
-            "saves the rest"
-        )
+        raise damaged(id)
+    times = created, updated, expires
     return key, Record(id, content, decode(metadata), vector, *times, digest=digest)
+
+
+def to_patch(row: Iterable[Any]) -> tuple[int, float | None, str]:
+    """Key, time of expiry and metadata of a row of `statements.PATCHED`.
+
+    Raises:
+        CorruptStoreError: They are not what was written; a patch would make it right.
+    """
+    key, id, metadata, updated, expires, checksum = row
+    try:
+        intact = of_rest(utf8(metadata), updated, expires) == low(checksum)
+    except (AttributeError, TypeError, struct.error):
+        intact = False
+    if not intact:
+        raise damaged(id)
+    return key, expires, metadata
+
+
+def damaged(id: object) -> CorruptStoreError:
+    """The error of a record that is not what was written."""
+    return CorruptStoreError(
+        f"record {id!r} is damaged in the file; verify() lists all that is, repair() "
+        "saves the rest"
+    )
 
 
 def again(record: Record) -> Record:

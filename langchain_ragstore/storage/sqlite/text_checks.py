@@ -15,7 +15,7 @@ from langchain_ragstore.config import RECORD_PAGE
 from langchain_ragstore.lexical.gathering import prepared
 from langchain_ragstore.lexical.postings import Block, Postings, decoded
 from langchain_ragstore.model import Record, Terms, Unanalyzed
-from langchain_ragstore.storage.base import TermsOf
+from langchain_ragstore.storage.care import TermsOf
 from langchain_ragstore.storage.sqlite import segments, steps
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import Connection
@@ -57,11 +57,10 @@ def differing(connection: Connection, state: State, terms_of: TermsOf) -> list[s
             known[stamp] = (facts[0], facts[1], facts[2])
     ids = []
     for page in _pages(connection, state):
-        made = {stamp: terms_of(record) for stamp, record in page}
-        expected = _expected([terms for terms in made.values() if terms is not None])
-        for stamp, record in page:
-            facts_of_text = next(expected) if made[stamp] is not None else None
-            if known.get(stamp) != facts_of_text:
+        made = [terms_of(record) for _, record in page]
+        expected = _expected([terms for terms in made if terms is not None])
+        for (stamp, record), terms in zip(page, made, strict=True):
+            if known.get(stamp) != (None if terms is None else next(expected)):
                 ids.append(record.id)
     return ids
 

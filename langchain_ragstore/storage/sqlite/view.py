@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from langchain_ragstore.errors import CorruptStoreError
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.lexical.bm25 import top
 from langchain_ragstore.model import Found, Keys, Record, Terms, Vector
@@ -16,8 +17,11 @@ from langchain_ragstore.storage.base import check_dimension
 from langchain_ragstore.storage.searches import first
 from langchain_ragstore.storage.sqlite import lexicon, steps
 from langchain_ragstore.storage.sqlite import statements as sql
+from langchain_ragstore.storage.sqlite.checksums import of_owned, utf8
 from langchain_ragstore.storage.sqlite.resident import Resident, Snapshot, State
 from langchain_ragstore.vectors.arrays import cosines
+
+T = TypeVar("T")
 
 
 class SQLiteView:
@@ -73,11 +77,13 @@ class SQLiteView:
 
     def cosines(self, vector: Vector, keys: Keys) -> NDArray[np.float64]:
         """See `View.cosines`."""
-        vectors = {
-            key: np.frombuffer(data, np.float32)
-            for key, data in self._rows("r.key, v.data", keys.tolist(), vectors=True)
-            if data is not None
-        }
+        columns = "r.key, r.id, v.data, v.checksum"
+        vectors = {}
+        for key, id, data, checksum in self._rows(columns, keys.tolist(), vectors=True):
+            if data is not None:
+                if of_owned(data, key, utf8(id)) != checksum:
+                    raise steps.damaged(id)
+                vectors[key] = np.frombuffer(data, np.float32)
         found = dict.fromkeys(keys.tolist(), np.nan)
         if vectors:
             scores = cosines(np.stack(list(vectors.values())), vector)
@@ -113,14 +119,13 @@ class SQLiteView:
         unknown = [key for key in wanted if key not in self._ids]
         if unknown:
             self._ids |= self._rows("r.key, r.id", unknown)
-        return [self._ids[key] for key in wanted]
+        return _each(self._ids, wanted)
 
     def records(self, keys: Keys, *, vectors: bool) -> list[Record]:
         """See `View.records`."""
         wanted = keys.tolist()
         rows = self._rows(sql.columns(vectors=vectors), wanted, vectors=vectors)
-        found = dict(map(steps.record, rows))
-        return [found[key] for key in wanted]
+        return _each(dict(map(steps.record, rows)), wanted)
 
     def _scored(self, query: Terms) -> tuple[lexicon.Lexicon, NDArray[np.float64], float]:
         """The text index, each of its rows' BM25, and what a row could reach."""
@@ -159,6 +164,20 @@ class SQLiteView:
             for fitted, batch in sql.fitting(statement, keys)
             for row in self._connection.execute(fitted, [*given, *batch])
         ]
+
+
+def _each(found: Mapping[int, T], keys: Sequence[int]) -> list[T]:
+    """What was found of each record.
+
+    Raises:
+        CorruptStoreError: One is not there, although the same transaction saw its key.
+    """
+    lost = next((key for key in keys if key not in found), None)
+    if lost is not None:
+        raise CorruptStoreError(
+            f"record {lost} cannot be found where its index says; repair() mends it"
+        )
+    return [found[key] for key in keys]
 
 
 def _nothing() -> Found:
