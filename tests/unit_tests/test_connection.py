@@ -302,8 +302,9 @@ def test_metadata_that_cannot_be_read_are_named(tmp_path, text, meant):
     raw = sqlite3.connect(path)
     raw.execute("UPDATE ragstore_record SET metadata = ? WHERE id = 'a'", (text,))
     if meant:
-        checksum = (of_record("a", "text", text),)
-        raw.execute("UPDATE ragstore_record SET checksum = ? WHERE id = 'a'", checksum)
+        (now,) = raw.execute("SELECT updated_at FROM ragstore_record").fetchone()
+        checksum = of_record(b"a", b"text", text.encode(), now, None)
+        raw.execute("UPDATE ragstore_record SET checksum = ? WHERE id = 'a'", [checksum])
     raw.commit()
     raw.close()
     for read in (lambda: backend.scan("c"), lambda: backend.dense("c", AXES[0], 1)):
