@@ -321,6 +321,28 @@ def test_what_is_frozen_is_known_by_its_header_alone(tmp_path):
     assert not is_frozen(str(tmp_path / "absent"))
 
 
+# --- all of it, awaited ---------------------------------------------------------------
+
+
+async def test_what_is_awaited_does_the_same(store, tmp_path):
+    before = stored(store)
+    assert await store.averify() == await store.arepair() == []
+    assert await store.aexport_jsonl(tmp_path / "x.jsonl") == 3
+    assert (await store.aimport_jsonl(tmp_path / "x.jsonl")).updated == 3
+    size = await store.abackup(tmp_path / "copy.db")
+    assert size == (tmp_path / "copy.db").stat().st_size
+    assert await store.afreeze(tmp_path / "copy.db", overwrite=True) <= size
+    with SQLiteVectorStore(MODEL, tmp_path / "new.db") as new:
+        assert (await new.amerge(tmp_path / "copy.db")).added == 3
+        with pytest.raises(InvalidInputError):
+            await new.amerge(tmp_path / "copy.db", on_conflict="error")
+        with pytest.raises(InvalidInputError, match="no collection 'x'"):
+            await new.amerge(tmp_path / "copy.db", collection_name="x")
+        assert stored(new) == before
+    assert (await store.acompact()).bytes_after > 0
+    assert stored(store) == before
+
+
 # --- merge -----------------------------------------------------------------------------
 
 

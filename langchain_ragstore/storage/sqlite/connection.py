@@ -124,14 +124,19 @@ class Database:
             yield connection
 
     @contextmanager
-    def outside(self) -> Iterator[Connection]:
-        """A connection outside of any transaction, for what SQLite does in its own."""
+    def outside(self, *, keep: bool = True) -> Iterator[Connection]:
+        """A connection outside of any transaction, for what SQLite does in its own.
+
+        Args:
+            keep: Whether it may serve others then. Not if it is left with settings of its
+                own, or with another file attached; one in memory is the only one there is.
+        """
         connection = self._acquire()
         try:
             with translated(self.path):
                 yield connection
         finally:
-            self._release(connection)
+            self._release(connection, keep=keep)
 
     def refusal(self) -> ReadOnlyError:
         """The error of a write to what is open for reading alone."""
@@ -180,13 +185,13 @@ class Database:
             self._owner = threading.get_ident()
             return connection
 
-    def _release(self, connection: sqlite3.Connection) -> None:
+    def _release(self, connection: sqlite3.Connection, *, keep: bool = True) -> None:
         with self._changed:
             self._active -= 1
-            keep = self._limit or SQLITE_IDLE_CONNECTIONS
+            room = self._limit or SQLITE_IDLE_CONNECTIONS
             # A connection whose rollback failed would refuse the next transaction.
-            usable = not connection.in_transaction or self._limit is not None
-            if not self._closed and usable and len(self._idle) < keep:
+            usable = (keep and not connection.in_transaction) or self._limit is not None
+            if not self._closed and usable and len(self._idle) < room:
                 self._idle.append(connection)
             else:
                 connection.close()

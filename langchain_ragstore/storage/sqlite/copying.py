@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import quote
@@ -87,7 +87,7 @@ def freeze(
     with fresh_file(path, overwrite=overwrite) as part:
         named = f"{path} (a copy of {database.path})"
         opened(part).close()
-        with database.outside() as connection, translated(named):
+        with database.outside(keep=False) as connection, translated(named):
             _copy_tables(connection, part)
         with closing(Database(part)) as copy:
             with copy.write() as connection:
@@ -107,9 +107,7 @@ def _note(connection: Connection, models: Models) -> None:
 
 
 def _copy_tables(connection: Connection, part: Path) -> None:
-    uri = f"file:{quote(os.fsencode(part))}?mode=rw"
-    connection.execute("ATTACH ? AS frozen", (uri,))
-    try:
+    with attached(connection, part, "frozen"):
         connection.execute("BEGIN")
         try:
             connection.execute("PRAGMA defer_foreign_keys = ON")
@@ -120,8 +118,20 @@ def _copy_tables(connection: Connection, part: Path) -> None:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+
+@contextmanager
+def attached(connection: Connection, path: Path, name: str) -> Iterator[None]:
+    """Let a connection use a second file, under a name."""
+    there = [row[1] for row in connection.execute("PRAGMA database_list")]
+    if name in there:  # of an earlier use that failed
+        connection.execute(f"DETACH {name}")
+    uri = f"file:{quote(os.fsencode(path))}?mode=rw"
+    connection.execute(f"ATTACH ? AS {name}", (uri,))
+    try:
+        yield
     finally:
-        connection.execute("DETACH frozen")
+        connection.execute(f"DETACH {name}")
 
 
 def _check_apart(database: Database, path: str | os.PathLike[str]) -> None:

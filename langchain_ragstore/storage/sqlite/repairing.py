@@ -24,7 +24,7 @@ from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.caches import CACHES
 from langchain_ragstore.storage.sqlite.checking import Own
 from langchain_ragstore.storage.sqlite.connection import Connection, Database, translated
-from langchain_ragstore.storage.sqlite.copying import backup
+from langchain_ragstore.storage.sqlite.copying import attached, backup
 from langchain_ragstore.storage.sqlite.files import MEMORY
 from langchain_ragstore.storage.sqlite.resident import State
 from langchain_ragstore.storage.sqlite.salvaging import SAVED, salvage
@@ -90,7 +90,7 @@ def _mended_pages(database: Database) -> list[Problem]:
             return [Problem(None, "file", (), "made the file's indexes anew", _NOTHING)]
     with tempfile.TemporaryDirectory(dir=_beside(database)) as folder:
         saved = Path(folder) / "saved.db"
-        with database.outside() as connection:
+        with database.outside(keep=False) as connection:
             problems = salvaged(connection, saved)
         with database.outside() as connection, closing(sqlite3.connect(saved)) as source:
             source.backup(connection)
@@ -105,14 +105,13 @@ def _beside(database: Database) -> str | None:
 def salvaged(connection: Connection, saved: Path) -> list[Problem]:
     """Copy what can be read of a database to a new file; what could not."""
     opened(saved).close()
-    uri = f"file:{quote(os.fsencode(saved))}?mode=rw"
     connection.execute("PRAGMA writable_schema = ON")  # else a file that was cut is refused
-    connection.execute(f"ATTACH ? AS {SAVED}", (uri,))
+    connection.execute("PRAGMA foreign_keys = OFF")
     try:
-        return salvage(connection)
+        with attached(connection, saved, SAVED):
+            return salvage(connection)
     finally:
         connection.execute("PRAGMA writable_schema = OFF")
-        connection.execute(f"DETACH {SAVED}")
         connection.execute("PRAGMA foreign_keys = ON")
 
 

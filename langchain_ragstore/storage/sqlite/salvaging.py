@@ -33,7 +33,6 @@ def salvage(connection: Connection) -> list[Problem]:
     Returns:
         What could not be read.
     """
-    connection.execute("PRAGMA foreign_keys = OFF")
     problems: list[Problem] = []
     ours, theirs = _tables(connection)
     for name, keyed in ours:
