@@ -1,0 +1,201 @@
+"""A store whose process is killed at random moments: what was acknowledged is there.
+
+Usage: python benchmarks/kills.py [KILLS] [RESULT.json]
+
+A child process writes to a file without end (documents are added, replaced, patched and
+deleted in batches, the file is compacted, its model exchanged, its text index made anew)
+and tells of each step before and after it. It is killed; then the file is opened and
+compared with what the steps that were told of leave, with or without the one under way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import random
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
+
+MODELS: Final = {size: HashingEmbeddings(size) for size in (16, 24)}
+IDS: Final = [f"d{n:03}" for n in range(150)]
+KINDS: Final = ("add", "update", "patch", "delete", "compact", "reembed", "reindex")
+LONGEST: Final = 0.12
+"""Seconds after which a child is killed at the latest; at once at the earliest."""
+
+Rows: TypeAlias = dict[str, tuple[str, int]]
+"""Text and metadata by id."""
+
+
+class Step:
+    """What a child does as its n-th step: the same whenever it is asked."""
+
+    def __init__(self, seed: int, number: int) -> None:
+        chance = random.Random(f"{seed} {number}")
+        self.kind = chance.choices(KINDS, (6, 4, 3, 3, 1, 1, 1))[0]
+        self.ids = chance.sample(IDS, chance.randint(1, 40))
+        self.number = number
+        self.model = MODELS[chance.choice(list(MODELS))]
+
+    def texts(self) -> list[str]:
+        return [
+            f"row {id} written by step {self.number} 中文{id[1:]}x" * 3 for id in self.ids
+        ]
+
+    def run(self, store: SQLiteVectorStore) -> None:
+        if self.kind in ("add", "update"):
+            metadatas = [{"n": self.number}] * len(self.ids)
+            store.add_texts(self.texts(), metadatas, ids=self.ids)
+        elif self.kind == "patch":
+            store.update_metadata(self.ids, patch={"n": self.number})
+        elif self.kind == "delete":
+            store.delete(self.ids)
+        elif self.kind == "compact":
+            store.compact()
+        elif self.kind == "reembed":
+            store.reembed(self.model, batch_size=20)
+        else:
+            store.reindex_text()
+
+    def after(self, rows: Rows) -> Rows:
+        """What is stored after it."""
+        if self.kind in ("add", "update"):
+            new = zip(self.texts(), [self.number] * len(self.ids), strict=True)
+            return rows | dict(zip(self.ids, new, strict=True))
+        if self.kind == "patch":
+            there = [id for id in self.ids if id in rows]
+            return rows | {id: (rows[id][0], self.number) for id in there}
+        if self.kind == "delete":
+            return {id: row for id, row in rows.items() if id not in self.ids}
+        return rows
+
+
+def opened(path: Path) -> SQLiteVectorStore:
+    """The store with the model that its vectors are of."""
+    with SQLiteVectorStore(None, path) as store:
+        size = store.stats()["dimension"] or 16
+    return SQLiteVectorStore(MODELS[size], path)
+
+
+def child(path: Path, seed: int, first: int, tell: Callable[[str], object]) -> None:
+    """Write until killed."""
+    with opened(path) as store:
+        for number in range(first, sys.maxsize):
+            step = Step(seed, number)
+            tell(f"begin {number}\n")
+            step.run(store)
+            tell(f"done {number}\n")
+
+
+def killed(path: Path, seed: int, first: int, delay: float) -> list[str]:
+    """Let a child write, and kill it; what it told."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if not process:
+        try:
+            os.close(reading)
+            child(path, seed, first, lambda line: os.write(writing, line.encode()))
+        finally:
+            os._exit(1)
+    os.close(writing)
+    time.sleep(delay)
+    os.kill(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    with os.fdopen(reading) as told:
+        return told.read().splitlines()
+
+
+def looked_through(path: Path) -> Rows:
+    """What is stored, after everything about it was compared."""
+    with opened(path) as store:
+        assert store.verify() == []
+        records = store._backend.scan("default", vectors=True)  # noqa: SLF001 - with vectors
+        ids = {record.id for record in records}
+        assert len(ids) == len(records)
+        dense = store.similarity_search("row", k=10 * len(IDS))
+        assert sorted(d.id or "" for d in dense) == sorted(ids)
+        text = store.search("written", "text", k=10 * len(IDS))
+        assert sorted(d.id or "" for d in text) == sorted(ids)
+        model = MODELS[store.stats()["dimension"] or 16]
+        made = model.embed_documents([record.content for record in records])
+        for record, vector in zip(records, made, strict=True):
+            assert np.allclose(record.vector, vector, atol=1e-6), "vectors are mixed"
+        for record in records[:5]:
+            (found,) = store.search(record.content, "text", k=1)
+            assert found.page_content == record.content
+        return {r.id: (r.content, int(r.metadata["n"])) for r in records}
+
+
+def run(folder: Path, kills: int, seed: int = 7) -> dict[str, Any]:
+    """Kill that many children; what they were at, and what was lost: nothing.
+
+    Raises:
+        AssertionError: Something was.
+    """
+    chance = random.Random(seed)
+    at: Counter[str] = Counter()
+    applied = acknowledged = files = 0
+    path, rows, number = folder / "0.db", Rows(), 0
+    for turn in range(kills):
+        if turn % 8 == 0:  # a new file: it may be killed while it is made
+            files += 1
+            path, rows = folder / f"{files}.db", {}
+        delay = chance.uniform(0, LONGEST if turn % 8 else LONGEST / 8)
+        told = killed(path, seed, number, delay)
+        done = [int(line.split()[1]) for line in told if line.startswith("done")]
+        for step in range(number, number + len(done)):
+            rows = Step(seed, step).after(rows)
+        acknowledged += len(done)
+        number += len(done)
+        under_way = told and told[-1].startswith("begin")
+        step = Step(seed, number)
+        at[step.kind if under_way else "opening" if not told else "between"] += 1
+        found = looked_through(path)
+        if found != rows:
+            assert under_way, "what was acknowledged is lost"
+            assert found == step.after(rows), "a part of a batch is there"
+            applied += 1
+        rows = found
+        number += 1
+    return {
+        "kills": kills,
+        "killed during": dict(sorted(at.items())),
+        "acknowledged steps": acknowledged,
+        "unacknowledged but whole": applied,
+        "files": files,
+        "rows lost": 0,
+        "parts of batches": 0,
+        "problems found by verify": 0,
+    }
+
+
+def main() -> None:
+    kills = int(sys.argv[1]) if len(sys.argv) > 1 else 240
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        facts = run(Path(folder), kills)
+    facts |= {
+        "seconds": round(time.perf_counter() - begun),
+        "seed": 7,
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
+    }
+    print(json.dumps(facts, indent=2))
+    if len(sys.argv) > 2:
+        Path(sys.argv[2]).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
