@@ -81,7 +81,7 @@ def small_disk(tmp_path):
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("this system does not let a test mount a disk")
     yield place
-    subprocess.run(["umount", place], capture_output=True, check=False)
+    subprocess.run(["umount", "-l", place], capture_output=True, check=False)
 
 
 @pytest.mark.parametrize("name", WRITES)
