@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from langchain_ragstore.config import MEMORY_BUDGET
+from langchain_ragstore.errors import StorageError
 from langchain_ragstore.filters import EVERYTHING, Filter, Not
 from langchain_ragstore.metadata import decode, encode
 from langchain_ragstore.model import (
@@ -19,6 +21,7 @@ from langchain_ragstore.model import (
 )
 from langchain_ragstore.storage.base import outside_guard, patched
 from langchain_ragstore.storage.sqlite import (
+    coding,
     models,
     reindexing,
     remodelling,
@@ -37,12 +40,13 @@ logger = logging.getLogger(__name__)
 
 
 class SQLiteBackend(SQLiteReader):
-    """Records in one SQLite file; exact search over a resident float32 matrix.
+    """Records in one SQLite file, searched by copies in memory.
 
     Args:
         path: A file, made if absent, or `":memory:"`.
         read_only: Open for reading alone.
         clock: Seconds since the epoch.
+        memory_budget: Bytes that the vectors of all collections may take in memory.
 
     Raises:
         CorruptStoreError: The file is not a database.
@@ -55,8 +59,9 @@ class SQLiteBackend(SQLiteReader):
         *,
         read_only: bool = False,
         clock: Callable[[], float] = time.time,
+        memory_budget: int = MEMORY_BUDGET,
     ) -> None:
-        super().__init__(opened(path, read_only=read_only), clock)
+        super().__init__(opened(path, read_only=read_only), clock, memory_budget)
 
     def upsert(
         self,
@@ -94,7 +99,30 @@ class SQLiteBackend(SQLiteReader):
             models.settle(connection, state.collection, (r.digest for r in records))
             if stamps:
                 segments.maintain(connection, state.collection, blocks)
+            state = steps.state(connection, collection)
+            assert state is not None  # noqa: S101 - it was just read
+            stale = coding.keep_up(connection, state, generation - 1)
         logger.debug("%s: stored %d records", collection, len(rows))
+        if stale:
+            self._measure(collection)
+
+    def _measure(self, collection: str) -> None:
+        """Measure the codes anew, without keeping other writers waiting.
+
+        The write is done by then: if this fails, the next one tries again.
+        """
+        try:
+            with self._database.read() as connection:
+                state = steps.state(connection, collection)
+                assert state is not None  # noqa: S101 - collections stay
+                found = coding.measure(connection, state) if state.coded else None
+            with self._database.write() as connection:
+                now = steps.state(connection, collection)
+                same = now is not None and state.coded == now.coded
+                if now is not None and same and found is not None:
+                    coding.note(connection, now, *found)
+        except StorageError as error:
+            logger.warning("%s: the codes were not measured: %s", collection, error)
 
     def _check_guard(
         self,
@@ -185,6 +213,20 @@ class SQLiteBackend(SQLiteReader):
         count = reindexing.reindex(self._database, collection, self._clock, terms_of)
         logger.info("%s: indexed %d texts anew", collection, count)
         return count
+
+    def check_codes(self, collection: str) -> list[str]:
+        """What is wrong with the codes of a collection's vectors; reads all of them."""
+        with self._database.read() as connection:
+            state = steps.state(connection, collection)
+            return [] if state is None else coding.check(connection, state)
+
+    def rebuild_codes(self, collection: str) -> None:
+        """Make the codes of a collection's vectors anew, from the vectors."""
+        with self._database.write() as connection:
+            state = steps.state(connection, collection)
+            if state is not None and state.dimension:
+                coding.rebuild(connection, state)
+                steps.outdate_copies(connection, state)
 
     def compact_text(self, collection: str) -> None:
         """Merge the text index into one segment, in many short transactions."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from langchain_ragstore.config import MEMORY_BUDGET
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.lexical.bm25 import top
 from langchain_ragstore.model import (
@@ -31,14 +32,16 @@ from langchain_ragstore.storage.sqlite import (
 )
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import MEMORY, Database
-from langchain_ragstore.storage.sqlite.resident import (
-    Resident,
-    Snapshot,
-    StaleReadError,
-    followed,
+from langchain_ragstore.storage.sqlite.copies import followed, places_of
+from langchain_ragstore.storage.sqlite.nearest import (
+    Nearest,
+    mean_of,
+    nearest,
+    nearest_in_file,
 )
+from langchain_ragstore.storage.sqlite.resident import Resident, StaleReadError, State
 from langchain_ragstore.storage.sqlite.where import applied
-from langchain_ragstore.vectors.arrays import best, cosines, rounding_slack
+from langchain_ragstore.vectors.index import Strategy
 
 T = TypeVar("T")
 
@@ -47,18 +50,31 @@ _STALE_READS: Final = 3
 
 
 class SQLiteReader:
-    """Records of one SQLite file; exact search over a resident float32 matrix.
+    """Records of one SQLite file, searched by copies in memory.
 
     Args:
         database: The file.
         clock: Seconds since the epoch.
+        memory_budget: Bytes that the vectors of all collections may take in memory.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Callable[[], float],
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> None:
         self._clock = clock
         self._database = database
         self._means: dict[int, tuple[tuple[int, int], Vector]] = {}
-        self._resident = Resident(followed)
+        self._budget = memory_budget
+        self._searches: dict[int, Counter[Strategy]] = {}
+        self._resident = Resident(
+            lambda connection, known, state: followed(
+                connection, known, state, memory_budget
+            ),
+            memory_budget,
+        )
         self._lexicons = Resident(lexicon.followed)
         self._database.on_fork(self._resident.after_fork)
         self._database.on_fork(self._lexicons.after_fork)
@@ -158,11 +174,12 @@ class SQLiteReader:
         *,
         where: Filter = EVERYTHING,
         vectors: bool = False,
+        exact: bool = False,
     ) -> list[Hit]:
         """See `Backend.dense`."""
         return self._searching(
             lambda connection: self._dense(
-                connection, collection, vector, k, where, vectors
+                connection, collection, vector, k, where, vectors, exact
             )
         )
 
@@ -174,22 +191,19 @@ class SQLiteReader:
         k: int,
         where: Filter,
         vectors: bool,  # noqa: FBT001 - private
+        exact: bool,  # noqa: FBT001 - private
     ) -> list[Hit]:
         state = steps.state(connection, collection)
         if state is None or not state.dimension or k < 1:
             return []
         now = self._clock()
-        snapshot = self._resident.snapshot(connection, state)
-        if not snapshot.present(now, None).any():
+        found = self._nearest(connection, state, collection, vector, k, where, now, exact)
+        if found is None:
             return []
-        check_dimension(collection, state.dimension, len(vector))
-        keys = None
-        if where != EVERYTHING:
-            found = steps.keys(connection, state, now, ids=None, where=where)
-            keys = np.array(found, np.int64)
-        places, scores = _nearest(snapshot, snapshot.present(now, keys), vector, k)
-        score_of = dict(zip(snapshot.keys[places].tolist(), scores.tolist(), strict=True))
-        records = steps.by_key(connection, state, now, list(score_of), k, score_of, vectors)
+        self._searches.setdefault(state.collection, Counter())[found.strategy] += 1
+        keys = found.keys.tolist()
+        score_of = dict(zip(keys, found.scores.tolist(), strict=True))
+        records = steps.by_key(connection, state, now, keys, k, score_of, vectors)
         return ranked(
             (
                 Hit(record, score_of[key], {"dense": score_of[key]})
@@ -197,6 +211,35 @@ class SQLiteReader:
             ),
             k,
         )
+
+    def _nearest(
+        self,
+        connection: sqlite3.Connection,
+        state: State,
+        collection: str,
+        vector: Vector,
+        k: int,
+        where: Filter,
+        now: float,
+        exact: bool,  # noqa: FBT001 - private
+    ) -> Nearest | None:
+        """The nearest records; None if the collection has no vector."""
+        snapshot = self._resident.snapshot(connection, state)
+        present = snapshot.present(now)
+        if snapshot.holds and not present.any():
+            return None
+        if not snapshot.holds:
+            here = (state.collection, now)
+            if not connection.execute(sql.ANY_PRESENT_VECTOR, here).fetchone():
+                return None
+        check_dimension(collection, state.dimension, len(vector))
+        without_codes = snapshot.index is not None and snapshot.index.codes is None
+        if not snapshot.holds or (exact and without_codes):
+            return nearest_in_file(connection, state, where, vector, k, now)
+        if where != EVERYTHING:
+            keys = steps.keys(connection, state, now, ids=None, where=where)
+            present = present & places_of(snapshot.keys, np.array(keys, np.int64))
+        return nearest(connection, snapshot, present, vector, k, exact=exact)
 
     def lexical(
         self,
@@ -266,14 +309,14 @@ class SQLiteReader:
         state = steps.state(connection, collection)
         if state is None or not state.dimension:
             return None
+        now = self._clock()
         snapshot = self._resident.snapshot(connection, state)
-        present = snapshot.present(self._clock(), None)
-        count = int(np.count_nonzero(present))
-        if not count:
-            return None
+        count = int(np.count_nonzero(snapshot.present(now)))
         known = self._means.get(state.collection)
-        if known is None or known[0] != (snapshot.generation, count):
-            mean = present.astype(np.float32) @ snapshot.matrix / np.float32(count)
+        if known is None or known[0] != (snapshot.generation, count) or not snapshot.holds:
+            mean = mean_of(connection, snapshot, state, now)
+            if mean is None:
+                return None
             known = (snapshot.generation, count), mean
             self._means[state.collection] = known
         return known[1].copy()
@@ -349,6 +392,8 @@ class SQLiteReader:
             "vectors": 0,
             "dimension": None,
             "resident_bytes": 0,
+            "memory_budget": self._budget,
+            "searches": {},
             "model": None,
             "kept_vectors": 0,
         }
@@ -361,6 +406,7 @@ class SQLiteReader:
                 facts["vectors"] = vectors
                 facts["dimension"] = (state.dimension or None) if vectors else None
                 facts["resident_bytes"] = self._resident.nbytes(state.collection)
+                facts["searches"] = dict(self._searches.get(state.collection, {}))
                 (facts["kept_vectors"],) = connection.execute(
                     sql.COUNT_KEPT, (state.collection,)
                 ).fetchone()
@@ -373,22 +419,3 @@ class SQLiteReader:
         self._database.close()
         self._resident.clear()
         self._lexicons.clear()
-
-
-def _nearest(
-    snapshot: Snapshot, rows: NDArray[np.bool_], vector: Vector, k: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Places and exact cosines of the `k` best rows, and of all tied with the last.
-
-    A float32 product finds the candidates, with a slack that its rounding cannot
-    exceed; their cosines are then computed exactly.
-    """
-    chosen = np.flatnonzero(rows)
-    if 4 * len(chosen) < len(rows):  # gathering few rows beats multiplying all
-        rough = snapshot.matrix[chosen] @ vector
-    else:
-        rough = (snapshot.matrix @ vector)[chosen]
-    places = chosen[best(rough, k, rounding_slack(len(vector)))]
-    exact = cosines(snapshot.matrix[places], vector)
-    kept = best(exact, k)
-    return places[kept], exact[kept]

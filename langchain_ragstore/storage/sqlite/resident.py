@@ -1,4 +1,4 @@
-"""A collection's vectors in memory, following every thread's and process's writes.
+"""Copies of collections in memory, following every thread's and process's writes.
 
 The file is the truth. Each write to a collection raises its generation number in the
 same transaction; a search compares it with the copy's and reads what changed since:
@@ -7,64 +7,33 @@ records with a higher generation, and tombstones of those that left.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
-
-from langchain_ragstore.errors import CorruptStoreError
-from langchain_ragstore.model import Matrix
-from langchain_ragstore.storage.sqlite import statements
-
-_GROWTH = 1.5
-"""Factor by which a full matrix grows: appending n rows costs O(n) in all."""
-
-_MINIMUM_ROWS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Where a collection stands, as read in the transaction of a search."""
+    """Where a collection stands, as read in the transaction of a search.
+
+    Attributes:
+        collection: Its key.
+        generation: How often it was written.
+        floor: The oldest generation from which the tombstones are complete.
+        dimension: Of its vectors, 0 before the first.
+        analyzer: What made its terms.
+        coded: How often the codes of its vectors were measured, 0 if it has none.
+    """
 
     collection: int
     generation: int
     floor: int
     dimension: int
     analyzer: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The vectors of a collection at one generation; its arrays are never changed.
-
-    Attributes:
-        generation: The collection's, when it was read.
-        keys: Record of each row, shape `(rows,)`.
-        expires: When each row's record expires, infinity for never; shape `(rows,)`.
-        alive: Whether the row is its record's present vector; shape `(rows,)`.
-        matrix: Shape `(rows, dimension)`, unit length.
-    """
-
-    generation: int
-    keys: NDArray[np.int64]
-    expires: NDArray[np.float64]
-    alive: NDArray[np.bool_]
-    matrix: Matrix
-
-    def present(self, now: float, keys: NDArray[np.int64] | None) -> NDArray[np.bool_]:
-        """Rows that are alive, not expired and, if keys are given, among them."""
-        rows = self.alive & (self.expires > now)
-        return rows if keys is None else rows & np.isin(self.keys, keys)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory that the rows take."""
-        arrays = (self.keys, self.expires, self.alive, self.matrix)
-        return sum(array.nbytes for array in arrays)
+    coded: int = 0
 
 
 class StaleReadError(Exception):
@@ -91,10 +60,17 @@ class Resident(Generic[C]):
 
     Args:
         follow: Makes a copy at the transaction's generation, from an older one if given.
+        budget: Bytes that all copies may take; those that were not used for longest are
+            forgotten first. One that is larger alone stays until another is used.
     """
 
-    def __init__(self, follow: Callable[[sqlite3.Connection, C | None, State], C]) -> None:
+    def __init__(
+        self,
+        follow: Callable[[sqlite3.Connection, C | None, State], C],
+        budget: float = math.inf,
+    ) -> None:
         self._follow = follow
+        self._budget = budget
         self._lock = threading.Lock()
         self._copies: dict[int, C] = {}
 
@@ -110,7 +86,13 @@ class Resident(Generic[C]):
                 raise StaleReadError
             if known is None or known.generation != state.generation:
                 known = self._follow(connection, known, state)
-                self._copies[state.collection] = known
+            self._copies.pop(state.collection, None)
+            self._copies[state.collection] = known  # the last one that was used
+            while sum(copy.nbytes for copy in self._copies.values()) > self._budget:
+                oldest = next(iter(self._copies))
+                if oldest == state.collection:
+                    break
+                del self._copies[oldest]
             return known
 
     def nbytes(self, collection: int) -> int:
@@ -126,90 +108,3 @@ class Resident(Generic[C]):
     def after_fork(self) -> None:
         """Replace the lock, which another thread of the parent may have held."""
         self._lock = threading.Lock()
-
-
-def followed(
-    connection: sqlite3.Connection, known: Snapshot | None, state: State
-) -> Snapshot:
-    """The vectors at the transaction's generation, from an older copy if there is one."""
-    if (
-        known is None
-        or known.generation < state.floor
-        or known.matrix.shape[1] != state.dimension
-    ):
-        return _appended(connection, _empty(state.dimension), state)
-    gone = connection.execute(
-        statements.TOMBSTONES, (state.collection, known.generation)
-    ).fetchall()
-    left = np.fromiter((key for (key,) in gone), np.int64, len(gone))
-    snapshot = _appended(connection, known, state, left)
-    if 2 * np.count_nonzero(snapshot.alive) < len(snapshot.alive) - _MINIMUM_ROWS:
-        return _appended(connection, _empty(state.dimension), state)
-    return snapshot
-
-
-def _empty(dimension: int) -> Snapshot:
-    return Snapshot(
-        generation=-1,
-        keys=np.empty(0, np.int64),
-        expires=np.empty(0, np.float64),
-        alive=np.empty(0, np.bool_),
-        matrix=np.empty((0, dimension), np.float32),
-    )
-
-
-def _appended(
-    connection: sqlite3.Connection,
-    known: Snapshot,
-    state: State,
-    left: NDArray[np.int64] | None = None,
-) -> Snapshot:
-    """The snapshot after the changes since its generation; `left` are deleted keys."""
-    rows = connection.execute(statements.CHANGED, (state.collection, known.generation))
-    width = np.dtype(np.float32).itemsize * state.dimension
-    keys: list[int] = []
-    expires: list[float] = []
-    blobs: list[bytes] = []
-    changed: list[int] = []
-    for key, expiry, data in rows:
-        changed.append(key)
-        if data is not None:
-            if len(data) != width:
-                raise CorruptStoreError(
-                    f"record {key} has a vector of {len(data)} bytes instead of {width}"
-                )
-            keys.append(key)
-            expires.append(np.inf if expiry is None else expiry)
-            blobs.append(data)
-    replaced = np.array(changed, np.int64)
-    gone = replaced if left is None else np.concatenate([replaced, left])
-    still = known.alive & ~np.isin(known.keys, gone) if len(known.keys) else known.alive
-    new = np.frombuffer(b"".join(blobs), np.float32).reshape(-1, state.dimension)
-    return replace(
-        known,
-        generation=state.generation,
-        keys=np.concatenate([known.keys, np.array(keys, np.int64)]),
-        expires=np.concatenate([known.expires, np.array(expires, np.float64)]),
-        alive=np.concatenate([still, np.ones(len(keys), np.bool_)]),
-        matrix=_extended(known.matrix, new),
-    )
-
-
-def _extended(matrix: Matrix, new: Matrix) -> Matrix:
-    """Rows appended to a matrix, in its own spare room where there is some.
-
-    A view of the first rows stays valid while later rows of the buffer are filled, so
-    searches that hold an older snapshot are not disturbed. Two snapshots never extend
-    the same one: that happens under the lock, from the newest.
-    """
-    buffer = matrix.base if isinstance(matrix.base, np.ndarray) else matrix
-    rows = len(matrix) + len(new)
-    if not len(new):
-        return matrix
-    if not buffer.flags.writeable or buffer.ndim != 2 or len(buffer) < rows:  # noqa: PLR2004
-        room = max(rows, _MINIMUM_ROWS, int(len(matrix) * _GROWTH))
-        # A first load takes just the room it needs.
-        buffer = np.empty((rows if not len(matrix) else room, new.shape[1]), np.float32)
-        buffer[: len(matrix)] = matrix
-    buffer[len(matrix) : rows] = new
-    return buffer[:rows]

@@ -60,7 +60,7 @@ def _with_places(statement: str, size: int) -> str:
 
 # --- collections ---------------------------------------------------------------------
 COLLECTION: Final = (
-    "SELECT key, generation, floor, dimension, analyzer FROM ragstore_collection "
+    "SELECT key, generation, floor, dimension, analyzer, coded FROM ragstore_collection "
     "WHERE name = CAST(? AS TEXT)"
 )
 ADD_COLLECTION: Final = (
@@ -210,6 +210,37 @@ SELECT count(*) FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.ke
 WHERE r.collection = ?
 """
 
+EXPIRIES: Final = (
+    "SELECT key, expires_at FROM ragstore_record "
+    "WHERE collection = ? AND expires_at IS NOT NULL"
+)
+VECTORS: Final = f"SELECT record, data FROM ragstore_vector WHERE record IN ({_KEYS})"
+
+# --- codes of vectors ------------------------------------------------------------------
+ALL_VECTORS: Final = """
+SELECT r.key, v.data FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
+WHERE r.collection = ? ORDER BY r.key
+"""
+ADD_WRITTEN: Final = (
+    "UPDATE ragstore_collection SET written = written + ? WHERE key = ? RETURNING written"
+)
+SET_CODED: Final = "UPDATE ragstore_collection SET coded = ?, written = ? WHERE key = ?"
+CODES: Final = "SELECT data FROM ragstore_code WHERE collection = ? ORDER BY number"
+CODE: Final = "SELECT data FROM ragstore_code WHERE collection = ? AND number = ?"
+COUNT_CODES: Final = "SELECT total(rows) FROM ragstore_code WHERE collection = ?"
+PUT_CODE: Final = (
+    "INSERT OR REPLACE INTO ragstore_code (collection, number, rows, data) "
+    "VALUES (?, ?, ?, ?)"
+)
+DROP_CODE: Final = "DELETE FROM ragstore_code WHERE collection = ? AND number = ?"
+DROP_CODES: Final = "DELETE FROM ragstore_code WHERE collection = ?"
+CODEBOOK: Final = "SELECT rows, needed, mean FROM ragstore_codebook WHERE collection = ?"
+PUT_CODEBOOK: Final = (
+    "INSERT OR REPLACE INTO ragstore_codebook (collection, rows, needed, mean) "
+    "VALUES (?, ?, ?, ?)"
+)
+DROP_CODEBOOK: Final = "DELETE FROM ragstore_codebook WHERE collection = ?"
+
 # --- reading records -----------------------------------------------------------------
 _COLUMNS: Final = (
     "r.key, r.id, r.content, r.metadata, r.created_at, r.updated_at, r.expires_at, r.digest"
@@ -227,6 +258,14 @@ def select(chosen: str, condition: str, *, vectors: bool = False) -> str:
     return (
         f"SELECT {chosen} FROM ragstore_record r{join} "
         f"WHERE {collection} = ? AND {PRESENT} AND {condition}"
+    )
+
+
+def present_vectors(condition: str) -> str:
+    """Key and vector of the records that have one; see `select`."""
+    return (
+        "SELECT r.key, v.data FROM ragstore_record r JOIN ragstore_vector v "
+        f"ON v.record = r.key WHERE r.collection = ? AND {PRESENT} AND {condition}"
     )
 
 

@@ -18,7 +18,7 @@ from langchain_ragstore.storage.base import (
     check_analyzer,
     check_dimension,
 )
-from langchain_ragstore.storage.sqlite import models, segments
+from langchain_ragstore.storage.sqlite import coding, models, segments
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import bound
 from langchain_ragstore.storage.sqlite.resident import State
@@ -28,7 +28,10 @@ from langchain_ragstore.storage.sqlite.where import applied
 def state(connection: sqlite3.Connection, collection: str) -> State | None:
     """Where a collection stands; None if there is none of the name."""
     row = connection.execute(sql.COLLECTION, (bound(collection),)).fetchone()
-    return None if row is None else State(row[0], row[1], row[2], row[3] or 0, row[4])
+    if row is None:
+        return None
+    key, generation, floor, dimension, analyzer, coded = row
+    return State(key, generation, floor, dimension or 0, analyzer, coded)
 
 
 def agree_on_vectors(
@@ -50,6 +53,7 @@ def agree_on_vectors(
         check_dimension(collection, dimension, length)
     if dimension != state.dimension:
         connection.execute(sql.SET_DIMENSION, (dimension, state.collection))
+        coding.forget(connection, state)
     models.agree(connection, state.collection, collection, model, empty=empty)
 
 
@@ -153,6 +157,7 @@ def forget(connection: sqlite3.Connection, state: State, keys: Sequence[int]) ->
         return
     (generation,) = connection.execute(sql.NEXT_GENERATION, (state.collection,)).fetchone()
     connection.executemany(sql.DELETE_RECORD, [(key,) for key in keys])
+    coding.drop(connection, state, keys)
     connection.executemany(
         sql.ADD_TOMBSTONE, [(state.collection, generation, key) for key in keys]
     )
