@@ -198,6 +198,12 @@ opening reads at once."""
 MEMORY_BUDGET: Final = 512 * 1024 * 1024
 """Bytes that a store's vectors may take in memory: a million codes of 384 dimensions."""
 
+MOST_COLUMNS: Final = 32
+"""Keys of metadata whose values are kept in memory for filters."""
+
+COLUMNS_SHARE: Final = 0.25
+"""Part of the memory budget that may be added to it for them."""
+
 # --- SQLite -------------------------------------------------------------------------
 SQLITE_MINIMUM: Final = (3, 37, 0)
 """Oldest SQLite that is supported: STRICT tables came with 3.37.0 (2021-11-27)."""

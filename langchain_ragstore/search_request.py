@@ -44,12 +44,13 @@ COMMON: Final = (
 )
 """Keywords of every search."""
 
-_MMR: Final = (*COMMON, "fetch_k", "lambda_mult")
-_HYBRID: Final = (*COMMON, "fusion", "weights", "rrf_k", "fetch_k", "lambda_mult")
+_DENSE: Final = (*COMMON, "exact")
+_MMR: Final = (*_DENSE, "fetch_k", "lambda_mult")
+_HYBRID: Final = (*_DENSE, "fusion", "weights", "rrf_k", "fetch_k", "lambda_mult")
 
 KINDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "similarity": ("similarity_search", COMMON),
-    "similarity_score_threshold": ("similarity_search", COMMON),
+    "similarity": ("similarity_search", _DENSE),
+    "similarity_score_threshold": ("similarity_search", _DENSE),
     "mmr": ("max_marginal_relevance_search", _MMR),
     "text": ("text_search", COMMON),
     "hybrid": ("hybrid_search", _HYBRID),
@@ -110,6 +111,7 @@ def to_search(search_type: str, keywords: Mapping[str, Any]) -> Search:
     function, known = KINDS[known_kind(search_type)]
     refuse_unknown(function, {key: None for key in keywords if key not in known}, known)
     k = to_count("k", keywords.get("k", DEFAULT_K))
+    exact = _flag("exact", keywords.get("exact", False))
     stages = [*_threshold(keywords), *_group(keywords, k)]
     sources: tuple[Source, ...]
     fuse: Fusion | None = None
@@ -117,16 +119,16 @@ def to_search(search_type: str, keywords: Mapping[str, Any]) -> Search:
         depth = _fetch_k(keywords, k, DEFAULT_HYBRID_CANDIDATES)
         fuse = to_fusion(keywords)
         read = FUSION_HITS_READ if depth and isinstance(fuse, WeightedByQuery) else 0
-        sources = Dense(max(depth, read)), Lexical(depth)
+        sources = Dense(max(depth, read), exact), Lexical(depth)
         balance = keywords.get("lambda_mult")
         stages.append(Top(k) if balance is None else _diversify(k, balance))
     elif search_type == "mmr":
-        sources = (Dense(_fetch_k(keywords, k, DEFAULT_FETCH_K)),)
+        sources = (Dense(_fetch_k(keywords, k, DEFAULT_FETCH_K), exact),)
         stages.append(_diversify(k, keywords.get("lambda_mult", DEFAULT_LAMBDA_MULT)))
     else:
         grouped = any(isinstance(stage, Group) for stage in stages)
         depth = GROUP_CANDIDATES * k if grouped else k
-        sources = (Lexical(depth) if search_type == "text" else Dense(depth),)
+        sources = (Lexical(depth) if search_type == "text" else Dense(depth, exact),)
         stages += [Top(k)] if grouped else []
     plan = Plan(sources, fuse, (*stages, *_neighbours(keywords)))
     where = to_filter(_filter(keywords))
@@ -195,6 +197,12 @@ def _neighbours(keywords: Mapping[str, Any]) -> list[Stage]:
             "filter={'source_id': ...}, order_by='chunk_index') reads a whole source"
         )
     return [Neighbours(number)] if number else []
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{name} must be True or False, got {value!r:.80}")
+    return value
 
 
 def _whole(name: str, value: Any) -> int:

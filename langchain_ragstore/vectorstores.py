@@ -12,9 +12,13 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import run_in_executor
 from typing_extensions import override
 
-from langchain_ragstore.config import DEFAULT_COLLECTION, DEFAULT_NAMESPACE
+from langchain_ragstore.config import (
+    DEFAULT_COLLECTION,
+    DEFAULT_NAMESPACE,
+    MEMORY_BUDGET,
+)
 from langchain_ragstore.document_writer import ADD_KEYWORDS, to_parts
-from langchain_ragstore.documents import IndexText
+from langchain_ragstore.documents import IndexText, to_count
 from langchain_ragstore.embedder import to_model
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING
@@ -54,7 +58,10 @@ class BackendVectorStore(SimilaritySearch):
 
 
 class SQLiteVectorStore(BackendVectorStore):
-    """Documents and their vectors in one SQLite file, searched exactly.
+    """Documents and their vectors in one SQLite file.
+
+    Small collections are searched exactly, large ones by sketches and codes first; scores
+    are exact cosines always. `exact=True` in a search misses none in a large one, too.
 
     Any number of threads and processes may use the file at once; each sees what the
     others have written at its next search.
@@ -78,6 +85,9 @@ class SQLiteVectorStore(BackendVectorStore):
         clock: Seconds since the epoch; decides what has expired.
         text_analyzer: What full text is made of: stemming, words of Chinese and Japanese,
             a dictionary, synonyms; None for the default `TextAnalyzer()`.
+        memory_budget: Bytes that the vectors of the file's collections may take in
+            memory. What does not fit is read from the file, which is slower;
+            `stats()["searches"]` tells how searches were done.
         **unknown: None is read; any raises `TypeError` with a guess at what was meant.
 
     Raises:
@@ -110,11 +120,16 @@ class SQLiteVectorStore(BackendVectorStore):
         id_factory: Callable[[], str] | None = None,
         clock: Callable[[], float] = time.time,
         text_analyzer: TextAnalyzer | None = None,
+        memory_budget: int = MEMORY_BUDGET,
         **unknown: Any,
     ) -> None:
         refuse_unknown(type(self).__name__, unknown, CONSTRUCTOR_KEYWORDS)
         embedding = to_model(embedding)  # before there is a file
-        backend = SQLiteBackend(path, read_only=read_only, clock=clock)
+        if to_count("memory_budget", memory_budget) < 0:
+            raise InvalidInputError(f"memory_budget is at least 0, got {memory_budget!r}")
+        backend = SQLiteBackend(
+            path, read_only=read_only, clock=clock, memory_budget=memory_budget
+        )
         self._database, self._clock = backend.database, clock
         super().__init__(
             backend,
@@ -269,4 +284,5 @@ CONSTRUCTOR_KEYWORDS: Final = (
     "id_factory",
     "clock",
     "text_analyzer",
+    "memory_budget",
 )

@@ -41,9 +41,13 @@ class Shelf:
     backend: Backend
     collection: str
 
-    def dense(self, vector: Vector, k: int, where: Filter, *, vectors: bool) -> list[Hit]:
+    def dense(
+        self, vector: Vector, k: int, where: Filter, *, vectors: bool, exact: bool = False
+    ) -> list[Hit]:
         """See `Backend.dense`."""
-        return self.backend.dense(self.collection, vector, k, where=where, vectors=vectors)
+        return self.backend.dense(
+            self.collection, vector, k, where=where, vectors=vectors, exact=exact
+        )
 
     def lexical(self, terms: Terms, k: int, where: Filter, *, vectors: bool) -> list[Hit]:
         """See `Backend.lexical`."""

@@ -15,9 +15,11 @@ class Dense:
 
     Attributes:
         depth: How many.
+        exact: Whether none of them may be missed, whatever the size of the collection.
     """
 
     depth: int
+    exact: bool = False
     leg: ClassVar[str] = "dense"
 
     def hits(
@@ -33,7 +35,9 @@ class Dense:
         """
         if question.vector is None or not question.vector.any():
             return None  # a zero vector is similar to nothing
-        return shelf.dense(question.vector, self.depth, question.where, vectors=vectors)
+        return shelf.dense(
+            question.vector, self.depth, question.where, vectors=vectors, exact=self.exact
+        )
 
 
 @dataclass(frozen=True, slots=True)

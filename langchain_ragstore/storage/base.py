@@ -115,8 +115,20 @@ class Backend(Protocol):
         *,
         where: Filter = EVERYTHING,
         vectors: bool = False,
+        exact: bool = False,
     ) -> list[Hit]:
         """The `k` records of highest cosine among those that match, ranked.
+
+        Scores are exact cosines. An engine may miss one in a hundred of the records in
+        large collections, but never comes back with fewer than `k` if so many match.
+
+        Args:
+            collection: An unknown one is empty.
+            vector: Unit length.
+            k: How many.
+            where: Which records.
+            vectors: Whether the records carry their vectors.
+            exact: Whether none may be missed.
 
         Raises:
             DimensionMismatchError: The query has another length than the collection.

@@ -182,6 +182,7 @@ class MemoryBackend:
         *,
         where: Filter = EVERYTHING,
         vectors: bool = False,
+        exact: bool = True,  # noqa: ARG002 - it always is
     ) -> list[Hit]:
         """See `Backend.dense`."""
         with self._lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -43,6 +43,7 @@ class Snapshot:
         matrix: Whole vectors, shape `(rows, dimension)`, unit length; None if there are
             codes, or if they do not fit in memory.
         index: Sketches and codes; None if there are none, or if they do not fit.
+        lineage: The same for snapshots whose rows continue each other's.
     """
 
     generation: int
@@ -54,6 +55,7 @@ class Snapshot:
     mortal: bool = False
     matrix: Matrix | None = None
     index: Index | None = None
+    lineage: object = field(default_factory=object)
 
     def present(self, now: float) -> NDArray[np.bool_]:
         """Rows that are alive and not expired; not to be written to."""

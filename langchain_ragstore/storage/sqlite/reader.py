@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from langchain_ragstore.config import MEMORY_BUDGET
+from langchain_ragstore.config import COLUMNS_SHARE, MEMORY_BUDGET
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.lexical.bm25 import top
 from langchain_ragstore.model import (
@@ -31,6 +31,7 @@ from langchain_ragstore.storage.sqlite import (
     steps,
 )
 from langchain_ragstore.storage.sqlite import statements as sql
+from langchain_ragstore.storage.sqlite.columns import Columns
 from langchain_ragstore.storage.sqlite.connection import MEMORY, Database
 from langchain_ragstore.storage.sqlite.copies import followed, places_of
 from langchain_ragstore.storage.sqlite.nearest import (
@@ -75,9 +76,11 @@ class SQLiteReader:
             ),
             memory_budget,
         )
+        self._columns = Columns(memory_budget * COLUMNS_SHARE)
         self._lexicons = Resident(lexicon.followed)
         self._database.on_fork(self._resident.after_fork)
         self._database.on_fork(self._lexicons.after_fork)
+        self._database.on_fork(self._columns.after_fork)
 
     @property
     def database(self) -> Database:
@@ -237,8 +240,11 @@ class SQLiteReader:
         if not snapshot.holds or (exact and without_codes):
             return nearest_in_file(connection, state, where, vector, k, now)
         if where != EVERYTHING:
-            keys = steps.keys(connection, state, now, ids=None, where=where)
-            present = present & places_of(snapshot.keys, np.array(keys, np.int64))
+            mask = self._columns.mask(connection, state, snapshot, where)
+            if mask is None:
+                keys = steps.keys(connection, state, now, ids=None, where=where)
+                mask = places_of(snapshot.keys, np.array(keys, np.int64))
+            present = present & mask
         return nearest(connection, snapshot, present, vector, k, exact=exact)
 
     def lexical(
@@ -405,7 +411,9 @@ class SQLiteReader:
                 ).fetchone()
                 facts["vectors"] = vectors
                 facts["dimension"] = (state.dimension or None) if vectors else None
-                facts["resident_bytes"] = self._resident.nbytes(state.collection)
+                facts["resident_bytes"] = self._resident.nbytes(
+                    state.collection
+                ) + self._columns.nbytes(state.collection)
                 facts["searches"] = dict(self._searches.get(state.collection, {}))
                 (facts["kept_vectors"],) = connection.execute(
                     sql.COUNT_KEPT, (state.collection,)
@@ -419,3 +427,4 @@ class SQLiteReader:
         self._database.close()
         self._resident.clear()
         self._lexicons.clear()
+        self._columns.clear()

@@ -216,6 +216,21 @@ EXPIRIES: Final = (
 )
 VECTORS: Final = f"SELECT record, data FROM ragstore_vector WHERE record IN ({_KEYS})"
 
+# --- metadata of many records ----------------------------------------------------------
+VALUES: Final = f"""
+SELECT key, type, CASE
+    WHEN type IN ('text', 'integer') THEN json_extract(metadata, ?)
+    WHEN type IN ('real', 'object', 'array') THEN metadata
+END
+FROM (
+    SELECT key, metadata, json_type(metadata, ?) AS type FROM ragstore_record
+    WHERE key IN ({_KEYS})
+)
+"""
+METADATA: Final = (
+    f"SELECT key, 'object', metadata FROM ragstore_record WHERE key IN ({_KEYS})"
+)
+
 # --- codes of vectors ------------------------------------------------------------------
 ALL_VECTORS: Final = """
 SELECT r.key, v.data FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
