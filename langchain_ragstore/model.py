@@ -18,6 +18,13 @@ Matrix: TypeAlias = NDArray[np.float32]
 """Embeddings, one a row: shape `(count, dimension)`, float32, C-contiguous."""
 
 
+Keys: TypeAlias = NDArray[np.int64]
+"""An engine's own numbers of records, shape `(count,)`."""
+
+Found: TypeAlias = tuple[Keys, NDArray[np.float64]]
+"""Records by key and the score of each, best first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Alternatives:
     """What may stand in place of some of a query's terms; see `lexical.bm25`.

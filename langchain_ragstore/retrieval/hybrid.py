@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-
-from langchain_ragstore.config import DEFAULT_FUSION_WEIGHTS, DEFAULT_RRF_K
-from langchain_ragstore.model import Hit, Vector
+from langchain_ragstore.config import (
+    DEFAULT_FUSION_WEIGHTS,
+    DEFAULT_RRF_K,
+    FUSION_HITS_READ,
+)
 from langchain_ragstore.retrieval import fuse, weighing
-from langchain_ragstore.retrieval.question import Question, Shelf
-from langchain_ragstore.vectors.arrays import cosines
+from langchain_ragstore.retrieval.candidates import Candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,53 +33,36 @@ class Weighted:
         """By leg."""
         return {"dense": self.dense, "text": self.text}
 
-    def resolved(self, lists: fuse.Legs, question: Question) -> Weighted:
+    def resolved(self, candidates: Candidates) -> Weighted:
         """The fusion of one query: the same for all."""
         return self
 
-    def __call__(self, lists: fuse.Legs, question: Question, shelf: Shelf) -> list[Hit]:
-        """Every candidate, ranked; the score that only one leg knows is looked up."""
-        lists = dict(lists)
-        lacking = fuse.missing(lists)
-        # One call even if no score lacks: it also tells what scores the query can reach.
-        ids = lacking.get("text", ())
-        lexical = shelf.lexical_scores(question.terms, ids)
-        if not lexical.reachable:
-            lists["text"] = None
-        filled = {"text": dict.fromkeys(ids, 0.0) | dict(lexical.scores)}
-        mean_cosine = None
-        if question.vector is not None and lists["dense"] is not None:
-            mean = shelf.mean()
-            mean_cosine = 0.0
-            if mean is not None:
-                mean_cosine = float(cosines(mean[None], question.vector)[0])
-            ids = lacking.get("dense", ())
-            # What has no vector is as far away as can be.
-            filled["dense"] = dict.fromkeys(ids, -1.0) | _cosines(
-                lists["text"] or (), question.vector, ids
-            )
-        return fuse.weighted(
-            lists,
-            top_bm25=lexical.reachable or None,
-            mean_cosine=mean_cosine,
-            filled={
-                leg: scores for leg, scores in filled.items() if lists[leg] is not None
-            },
-            weights=self.weights,
-        )
+    def __call__(self, candidates: Candidates) -> tuple[fuse.Fused, fuse.Legs]:
+        """Every candidate's score, and the signals behind it, by name.
 
-    def beyond(self, open_lists: fuse.Legs, hits: Collection[Hit]) -> float:
+        What only one leg knows of a candidate is looked up.
+        """
+        scores, mean = {}, None
+        if "dense" in candidates.places:
+            scores["dense"] = candidates.cosines()
+            mean = candidates.mean_cosine()
+        reachable = candidates.reachable() if "text" in candidates.places else 0.0
+        if reachable:  # or no word can match
+            scores["text"] = candidates.bm25()
+        fused = fuse.weighted(
+            scores, top_bm25=reachable, mean_cosine=mean, weights=self.weights
+        )
+        return fused, {fuse.SIGNALS[leg]: each for leg, each in scores.items()}
+
+    def beyond(self, fused: fuse.Fused, last: Mapping[str, int]) -> float:
         """The highest score that a record which is no candidate can have.
 
         Args:
-            open_lists: Of the legs whose lists go on further down.
-            hits: The candidates.
+            fused: The candidates' scores.
+            last: Of the legs whose lists go on further down, the place of the last find.
         """
-        signals = {hit.record.id: hit.signals for hit in hits}
-        asked = {leg for known in signals.values() for leg in legs(known)}
-        last = {leg: found[-1].record.id for leg, found in open_lists.items() if found}
-        parts = {leg: signals[id][f"{leg}_part"] for leg, id in last.items()}
-        shares = shares_of(self.weights, asked)
+        shares = shares_of(self.weights, fused.parts)
+        parts = {leg: float(fused.parts[leg][place]) for leg, place in last.items()}
         return sum(share * parts.get(leg, 0.0) for leg, share in shares.items())
 
 
@@ -95,10 +78,11 @@ class WeightedByQuery:
     dense: float = DEFAULT_FUSION_WEIGHTS["dense"]
     text: float = DEFAULT_FUSION_WEIGHTS["text"]
 
-    def resolved(self, lists: fuse.Legs, question: Question) -> Weighted:
+    def resolved(self, candidates: Candidates) -> Weighted:
         """The fusion of one query."""
+        first = candidates.first(dense=FUSION_HITS_READ, text=1)
         share = weighing.text_share(
-            question.terms, lists.get("dense") or (), lists.get("text") or ()
+            candidates.question.terms, first["dense"], first["text"]
         )
         return Weighted(self.dense, self.text * share)
 
@@ -122,15 +106,18 @@ class ReciprocalRank:
         """By leg."""
         return {"dense": self.dense, "text": self.text}
 
-    def resolved(self, lists: fuse.Legs, question: Question) -> ReciprocalRank:
+    def resolved(self, candidates: Candidates) -> ReciprocalRank:
         """The fusion of one query: the same for all."""
         return self
 
-    def __call__(self, lists: fuse.Legs, question: Question, shelf: Shelf) -> list[Hit]:
-        """Every candidate, ranked."""
-        return fuse.rrf(lists, weights=self.weights, k=self.k)
+    def __call__(self, candidates: Candidates) -> tuple[fuse.Fused, fuse.Legs]:
+        """See `Weighted`; what only one leg knows is not looked up."""
+        ranks = candidates.ranks()
+        named = {fuse.SIGNALS[leg]: each for leg, each in candidates.signals().items()}
+        named |= {f"{leg}_rank": each for leg, each in ranks.items()}
+        return fuse.rrf(ranks, weights=self.weights, k=self.k), named
 
-    def beyond(self, open_lists: fuse.Legs, hits: Collection[Hit]) -> float:
+    def beyond(self, fused: fuse.Fused, last: Mapping[str, int]) -> float:
         """Not bounded: a candidate gains when a list that lacked it goes further down."""
         return math.inf
 
@@ -153,17 +140,3 @@ def shares_of(weights: Mapping[str, float], asked: Collection[str]) -> dict[str,
     relative = {leg: weights[leg] / largest if largest else 1.0 for leg in asked}
     total = sum(relative.values())
     return {leg: share / total for leg, share in relative.items()}
-
-
-def _cosines(hits: Sequence[Hit], vector: Vector, ids: Collection[str]) -> dict[str, float]:
-    """Cosines of hits, from the vectors that they carry."""
-    wanted = set(ids)
-    found = {
-        hit.record.id: hit.record.vector
-        for hit in hits
-        if hit.record.vector is not None and hit.record.id in wanted
-    }
-    if not found:
-        return {}
-    scores = cosines(np.stack(list(found.values())), vector)
-    return dict(zip(found, scores.tolist(), strict=True))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 
 from langchain_ragstore.config import DEEPENING
-from langchain_ragstore.model import Hit
-from langchain_ragstore.retrieval.cut import Threshold, relevance
+from langchain_ragstore.model import Found, Hit, Record
+from langchain_ragstore.retrieval.candidates import Candidates
+from langchain_ragstore.retrieval.cut import Threshold, Top, relevance
+from langchain_ragstore.retrieval.fuse import SIGNALS, Fused, Legs
 from langchain_ragstore.retrieval.hybrid import Fusion
 from langchain_ragstore.retrieval.question import Question, Shelf, Stage
 from langchain_ragstore.retrieval.sources import Source
 from langchain_ragstore.retrieval.trace import Trace, Untraced
+from langchain_ragstore.storage.base import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,14 @@ class Plan:
         return any(stage.vectors for stage in self.stages)
 
     @property
+    def enough(self) -> int | None:
+        """How many of the best hits suffice: stages that look at scores alone cut them."""
+        for stage in takewhile(lambda s: isinstance(s, (Threshold, Top)), self.stages):
+            if isinstance(stage, Top):
+                return stage.k
+        return None
+
+    @property
     def least(self) -> float:
         """The relevance below which nothing is kept."""
         cuts = [stage.least for stage in self.stages if isinstance(stage, Threshold)]
@@ -77,11 +88,12 @@ def run(
     watch = trace or Untraced()
     factor = 1
     while True:
-        watch.begin()
-        hits, beyond = _candidates(plan, question, shelf, factor, watch)
+        search = _alone if plan.fuse is None else partial(_fused, plan.fuse)
+        hits, beyond = shelf.within(partial(search, plan, question, factor, watch))
         go_on = beyond > -math.inf and relevance(beyond) >= plan.least
         for stage in plan.stages:
-            hits = watch.step(stage, [hits], partial(stage, hits, question, shelf))
+            apply = partial(stage, hits, question, shelf)
+            hits = watch.step(stage, len(hits), apply, list)
             if go_on and len(hits) < stage.wants:
                 factor *= DEEPENING
                 break
@@ -89,26 +101,62 @@ def run(
             return hits
 
 
-def _candidates(
-    plan: Plan, question: Question, shelf: Shelf, factor: int, watch: Trace
+def _alone(
+    plan: Plan, question: Question, factor: int, watch: Trace, view: View
 ) -> tuple[list[Hit], float]:
-    """The candidates, and the highest score that any other record can have."""
-    alone, vectors = plan.fuse is None, plan.vectors
-    lists: dict[str, list[Hit] | None] = {}
-    deeper: dict[str, Sequence[Hit] | None] = {}
-    for planned in plan.sources:
-        source = replace(planned, depth=planned.depth * factor) if factor > 1 else planned
-        ask = partial(source.hits, question, shelf, alone=alone, vectors=vectors)
-        found = watch.step(source, (), ask)
-        lists[source.leg] = found
-        if found and len(found) >= source.depth:
-            deeper[source.leg] = found
-    if plan.fuse is None:
-        (single,) = lists.values()
-        hits = single or []
-        return hits, hits[-1].score if deeper else -math.inf
-    fusion = plan.fuse.resolved(lists, question)
-    fuse = partial(fusion, lists, question, shelf)
-    hits = watch.step(fusion, list(lists.values()), fuse)
-    wanted = deeper and any(stage.wants for stage in plan.stages)
-    return hits, fusion.beyond(deeper, hits) if wanted else -math.inf
+    """What a single source finds, and the most that any other record can score."""
+    watch.begin()
+    (source,) = _deeper(plan, factor)
+
+    def search() -> list[Hit] | None:
+        found = source.found(question, view)
+        if found is None:
+            return None
+        known = Candidates(view, question, {source.leg: found}, vectors=plan.vectors)
+        (scores,) = known.signals().values()
+        fused = Fused(source.scaled(scores, question, view), {})
+        return known.hits(fused, {SIGNALS[source.leg]: scores}, None)
+
+    hits = watch.step(source, None, search, lambda hits: hits) or []
+    ended = not hits or len(hits) < source.depth
+    return hits, -math.inf if ended else hits[-1].score
+
+
+def _fused(
+    fuse: Fusion, plan: Plan, question: Question, factor: int, watch: Trace, view: View
+) -> tuple[list[Hit], float]:
+    """What all sources find, fused, and the most that any other record can score."""
+    watch.begin()
+    sources = _deeper(plan, factor)
+    found = {
+        source.leg: watch.step(
+            source, None, partial(source.found, question, view), partial(_shown, view)
+        )
+        for source in sources
+    }
+    known = Candidates(view, question, found, vectors=plan.vectors)
+    fusion = fuse.resolved(known)
+    number = sum(map(len, known.places.values()))
+
+    def whole(fusing: tuple[Fused, Legs]) -> list[Hit]:
+        fused, signals = fusing
+        parts = {f"{leg}_part": part for leg, part in fused.parts.items()}
+        return known.hits(fused, {**signals, **parts}, None if watch.whole else plan.enough)
+
+    fusing = watch.step(fusion, number, partial(fusion, known), whole)
+    last = known.last({source.leg: source.depth for source in sources})
+    wanted = last and any(stage.wants for stage in plan.stages)
+    beyond = fusion.beyond(fusing[0], last) if wanted else -math.inf
+    return whole(fusing), beyond
+
+
+def _deeper(plan: Plan, factor: int) -> list[Source]:
+    return [replace(source, depth=source.depth * factor) for source in plan.sources]
+
+
+def _shown(view: View, found: Found | None) -> list[Hit] | None:
+    """A leg's finds for a trace, which reads no more than their ids."""
+    if found is None:
+        return None
+    pairs = zip(view.ids(found[0]), found[1].tolist(), strict=True)
+    return [Hit(Record(id, "", {}), score) for id, score in pairs]

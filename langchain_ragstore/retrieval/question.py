@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.model import Hit, LexicalScores, Record, Terms, Vector
-from langchain_ragstore.storage.base import Backend
+from langchain_ragstore.storage.base import Backend, View
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +43,17 @@ class Shelf:
     backend: Backend
     collection: str
 
-    def dense(
-        self, vector: Vector, k: int, where: Filter, *, vectors: bool, exact: bool = False
-    ) -> list[Hit]:
-        """See `Backend.dense`."""
-        return self.backend.dense(
-            self.collection, vector, k, where=where, vectors=vectors, exact=exact
-        )
+    def within(self, ask: Callable[[View], T]) -> T:
+        """See `Backend.within`."""
+        return self.backend.within(self.collection, ask)
 
-    def lexical(self, terms: Terms, k: int, where: Filter, *, vectors: bool) -> list[Hit]:
-        """See `Backend.lexical`."""
-        return self.backend.lexical(self.collection, terms, k, where=where, vectors=vectors)
+    def dense(self, vector: Vector, k: int, where: Filter, *, vectors: bool) -> list[Hit]:
+        """See `Backend.dense`."""
+        return self.backend.dense(self.collection, vector, k, where=where, vectors=vectors)
 
     def lexical_scores(self, terms: Terms, ids: Collection[str]) -> LexicalScores:
         """See `Backend.lexical_scores`."""
         return self.backend.lexical_scores(self.collection, terms, ids)
-
-    def mean(self) -> Vector | None:
-        """See `Backend.mean`."""
-        return self.backend.mean(self.collection)
 
     def get(
         self, ids: Sequence[str], where: Filter = EVERYTHING, *, vectors: bool = False

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from langchain_ragstore.model import Hit, ranked
-from langchain_ragstore.retrieval.question import Question, Shelf
+import numpy as np
+from numpy.typing import NDArray
+
+from langchain_ragstore.model import Found
+from langchain_ragstore.retrieval.question import Question
+from langchain_ragstore.storage.base import View
+
+Scores: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,22 +28,15 @@ class Dense:
     exact: bool = False
     leg: ClassVar[str] = "dense"
 
-    def hits(
-        self, question: Question, shelf: Shelf, *, alone: bool, vectors: bool
-    ) -> list[Hit] | None:
-        """Ranked; None if there is no vector to ask with.
-
-        Args:
-            question: What is looked for.
-            shelf: Where.
-            alone: Whether nothing is fused with it; without effect, a cosine is a cosine.
-            vectors: Whether the hits carry their vectors.
-        """
+    def found(self, question: Question, view: View) -> Found | None:
+        """Ranked, with their cosines; None if there is no vector to ask with."""
         if question.vector is None or not question.vector.any():
             return None  # a zero vector is similar to nothing
-        return shelf.dense(
-            question.vector, self.depth, question.where, vectors=vectors, exact=self.exact
-        )
+        return view.dense(question.vector, self.depth, question.where, exact=self.exact)
+
+    def scaled(self, scores: Scores, question: Question, view: View) -> Scores:
+        """Scores as they are where nothing is fused with them: a cosine is a cosine."""
+        return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +50,22 @@ class Lexical:
     depth: int
     leg: ClassVar[str] = "text"
 
-    def hits(
-        self, question: Question, shelf: Shelf, *, alone: bool, vectors: bool
-    ) -> list[Hit] | None:
-        """Ranked; None if the query has no term.
-
-        Args:
-            question: What is looked for.
-            shelf: Where.
-            alone: Whether nothing is fused with it. Then the score is BM25 divided by
-                the most that any record could reach, so that it means the same for
-                every query; a fusion needs BM25 itself.
-            vectors: Whether the hits carry their vectors. Those of a fusion do, since
-                their cosines are looked up.
-        """
+    def found(self, question: Question, view: View) -> Found | None:
+        """Ranked, with their BM25; None if the query has no term."""
         terms = question.terms
         if not terms.body and not terms.title:
             return None
-        found = shelf.lexical(
-            terms, self.depth, question.where, vectors=vectors or not alone
-        )
-        if not alone or not found:
-            return found
-        top = shelf.lexical_scores(terms, ()).reachable
-        if not top:
-            return []  # everything was deleted just now
-        return ranked(replace(hit, score=min(1.0, hit.score / top)) for hit in found)
+        return view.lexical(terms, self.depth, question.where)
+
+    def scaled(self, scores: Scores, question: Question, view: View) -> Scores:
+        """Scores as they are where nothing is fused with them.
+
+        BM25 is divided by the most that any record could reach, so that a score means
+        the same for every query.
+        """
+        if not len(scores):
+            return scores
+        return np.minimum(1.0, scores / view.reachable(question.terms))
 
 
 Source: TypeAlias = Dense | Lexical

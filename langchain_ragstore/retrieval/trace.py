@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from langchain_ragstore.model import Hit
 
-Found = TypeVar("Found", bound=list[Hit] | None)
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,10 @@ class Trace:
     Attributes:
         steps: In the order in which they ran.
         rounds: How often candidates were fetched.
+        whole: Whether it wants to know all of a candidate, not its id and score alone.
     """
+
+    whole = True
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -52,26 +55,44 @@ class Trace:
         self.rounds += 1
 
     def step(
-        self, part: object, taken: Sequence[Sequence[Hit] | None], run: Callable[[], Found]
+        self,
+        part: object,
+        taken: int | None,
+        run: Callable[[], Found],
+        hits: Callable[[Found], list[Hit] | None],
     ) -> Found:
-        """Run a part and note what came of it."""
+        """Run a part and note what came of it.
+
+        Args:
+            part: The source, fusion or stage.
+            taken: How many hits it takes; None for a source.
+            run: Does it.
+            hits: What came out, for people.
+        """
         started = time.perf_counter()
         found = run()
         seconds = time.perf_counter() - started
-        number = sum(len(hits or ()) for hits in taken) if taken else None
-        hits = None if found is None else tuple(found)
-        self.steps.append(Step(part, number, hits, seconds))
+        given = hits(found)
+        self.steps.append(
+            Step(part, taken, None if given is None else tuple(given), seconds)
+        )
         return found
 
 
 class Untraced(Trace):
     """Notes nothing."""
 
+    whole = False
+
     def begin(self) -> None:
         """See `Trace`."""
 
     def step(
-        self, part: object, taken: Sequence[Sequence[Hit] | None], run: Callable[[], Found]
+        self,
+        part: object,
+        taken: int | None,
+        run: Callable[[], Found],
+        hits: Callable[[Found], list[Hit] | None],
     ) -> Found:
         """See `Trace`."""
         return run()

@@ -16,12 +16,12 @@ from langchain_ragstore.config import (
     FUSION_LEAST_HELD,
     FUSION_TEXT_READ,
 )
-from langchain_ragstore.model import Hit, Terms
+from langchain_ragstore.model import Record, Terms
 from langchain_ragstore.text.scripts import fit, script_of
 from langchain_ragstore.text.terms import term_counts
 
 
-def text_share(query: Terms, dense: Sequence[Hit], text: Sequence[Hit]) -> float:
+def text_share(query: Terms, dense: Sequence[Record], text: Sequence[Record]) -> float:
     """What part of their weight words have for a query.
 
     f + (1 − f)·h, where f is how much of the query is in the script of the first dense
@@ -38,10 +38,10 @@ def text_share(query: Terms, dense: Sequence[Hit], text: Sequence[Hit]) -> float
 
     Example:
         ```python
-        from langchain_ragstore.model import Hit, Record, Terms
+        from langchain_ragstore.model import Record, Terms
         from langchain_ragstore.retrieval.weighing import text_share
 
-        page = Hit(Record("a", "函数 SUMIF 把满足条件的数加起来", {}), 0.5)
+        page = Record("a", "函数 SUMIF 把满足条件的数加起来", {})
         for words, share in {"数加": 1, "sumif": 1, "how add": 0.083}.items():
             query = Terms(dict.fromkeys(words.split(), 1))
             assert round(text_share(query, [page], [page]), 3) == share
@@ -52,7 +52,7 @@ def text_share(query: Terms, dense: Sequence[Hit], text: Sequence[Hit]) -> float
         script = script_of(term)
         if script is not None:
             wanted[script] += count
-    read = (hit.record.content[:FUSION_TEXT_READ] for hit in dense[:FUSION_HITS_READ])
+    read = (record.content[:FUSION_TEXT_READ] for record in dense[:FUSION_HITS_READ])
     share = min(1.0, fit(wanted, read))
     if share < 1 and text:
         held = _held(query.body, text[0])
@@ -60,9 +60,9 @@ def text_share(query: Terms, dense: Sequence[Hit], text: Sequence[Hit]) -> float
     return min(1.0, share)
 
 
-def _held(query: Mapping[str, int], hit: Hit) -> float:
+def _held(query: Mapping[str, int], record: Record) -> float:
     """The part of a query's words that are in a record, its title included."""
-    title = hit.record.metadata.get("title")
-    there = term_counts(f"{title if isinstance(title, str) else ''}\n{hit.record.content}")
+    title = record.metadata.get("title")
+    there = term_counts(f"{title if isinstance(title, str) else ''}\n{record.content}")
     total = sum(query.values())
     return sum(n for term, n in query.items() if term in there) / total if total else 0.0

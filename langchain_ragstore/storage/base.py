@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from langchain_ragstore.errors import (
     AnalyzerMismatchError,
@@ -15,12 +18,60 @@ from langchain_ragstore.errors import (
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.model import (
     Fingerprint,
+    Found,
     Hit,
+    Keys,
     LexicalScores,
     Record,
     Terms,
     Vector,
 )
+
+T = TypeVar("T")
+
+
+class View(Protocol):
+    """One state of a collection, as long as a search reads it; see `Backend.within`.
+
+    Records are numbers here, keys of the engine's own, so that a search which ranks a
+    hundred of them and returns ten reads ten. An unknown collection is empty.
+    """
+
+    def dense(self, vector: Vector, k: int, where: Filter, *, exact: bool = False) -> Found:
+        """The `k` records of highest cosine among those that match, ranked.
+
+        See `Backend.dense`.
+
+        Raises:
+            DimensionMismatchError: The query has another length than the collection.
+        """
+
+    def lexical(self, query: Terms, k: int, where: Filter) -> Found:
+        """The `k` records of highest BM25 among those that match, ranked.
+
+        See `Backend.lexical`.
+        """
+
+    def cosines(self, vector: Vector, keys: Keys) -> NDArray[np.float64]:
+        """The cosine of each record; NaN for one without a vector."""
+
+    def bm25(self, query: Terms, keys: Keys) -> NDArray[np.float64]:
+        """The BM25 of each record; NaN for one that is not indexed."""
+
+    def reachable(self, query: Terms) -> float:
+        """What no record's BM25 exceeds; see `Backend.lexical_scores`."""
+
+    def mean(self) -> Vector | None:
+        """See `Backend.mean`."""
+
+    def keys(self, ids: Collection[str]) -> Keys:
+        """The records that have one of these ids, each once."""
+
+    def ids(self, keys: Keys) -> list[str]:
+        """The id of each record."""
+
+    def records(self, keys: Keys, *, vectors: bool) -> list[Record]:
+        """Each record, with or without its vector."""
 
 
 class Backend(Protocol):
@@ -105,6 +156,18 @@ class Backend(Protocol):
             limit: How many at most; None for all.
             offset: How many to pass over first.
             vectors: Whether the records carry their vectors.
+        """
+
+    def within(self, collection: str, ask: Callable[[View], T]) -> T:
+        """Read one state of a collection, whatever others write meanwhile.
+
+        Args:
+            collection: An unknown one is empty.
+            ask: Is given the state, and may be called again with a newer one. The state
+                is not to be used after it returns, nor anything else of the engine in it.
+
+        Returns:
+            What `ask` returns.
         """
 
     def dense(

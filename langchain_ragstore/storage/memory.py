@@ -4,37 +4,39 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeVar
 
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.metadata import decode, encode
 from langchain_ragstore.model import (
     Fingerprint,
-    Hit,
-    LexicalScores,
     Record,
     Terms,
     Vector,
-    ranked,
 )
 from langchain_ragstore.storage.base import (
+    View,
     changed_meanwhile,
-    check_analyzer,
     check_dimension,
     outside_guard,
     patched,
 )
 from langchain_ragstore.storage.memory_models import Models
-from langchain_ragstore.storage.memory_text import scored
+from langchain_ragstore.storage.memory_view import (
+    MemoryView,
+    check_analyzers,
+    copied,
+    terms_of_all,
+)
 from langchain_ragstore.storage.ordering import ordered
-from langchain_ragstore.vectors.arrays import cosines
+from langchain_ragstore.storage.searches import Searches
+
+T = TypeVar("T")
 
 
-class MemoryBackend:
+class MemoryBackend(Searches):
     """Records in dictionaries, every search a full and exact scan.
 
     Args:
@@ -77,7 +79,7 @@ class MemoryBackend:
             rest = dict(new)
             given = [record.terms for record in records if record.terms is not None]
             if given:
-                _check_analyzer(collection, _indexed(new.values()), given)
+                check_analyzers(collection, terms_of_all(new.values()), given)
             for record in records:
                 before = new.get(record.id)
                 new[record.id] = replace(
@@ -154,7 +156,7 @@ class MemoryBackend:
         """See `Backend.get`."""
         with self._lock:
             found = {r.id: r for r in self._chosen(collection, ids, where)}
-            return [_copy(found[id], vectors) for id in ids if id in found]
+            return [copied(found[id], vectors=vectors) for id in ids if id in found]
 
     def scan(
         self,
@@ -172,76 +174,17 @@ class MemoryBackend:
             if order_by is not None:
                 found = ordered(found, order_by)
             end = None if limit is None else offset + limit
-            return [_copy(record, vectors) for record in found[offset:end]]
+            return [copied(record, vectors=vectors) for record in found[offset:end]]
 
-    def dense(
-        self,
-        collection: str,
-        vector: Vector,
-        k: int,
-        *,
-        where: Filter = EVERYTHING,
-        vectors: bool = False,
-        exact: bool = True,  # noqa: ARG002 - it always is
-    ) -> list[Hit]:
-        """See `Backend.dense`."""
+    def within(self, collection: str, ask: Callable[[View], T]) -> T:
+        """See `Backend.within`."""
         with self._lock:
-            everything = self._chosen(collection, None, EVERYTHING)
-            known = self._vectors(collection)
-            if not known or k < 1:
-                return []
-            check_dimension(collection, len(known[0]), len(vector))
-            hits = []
-            for record in everything:
-                if record.vector is not None and _matches(record, where):
-                    score = float(cosines(record.vector[np.newaxis], vector)[0])
-                    hits.append(Hit(_copy(record, vectors), score, {"dense": score}))
-            return ranked(hits, k)
-
-    def lexical(
-        self,
-        collection: str,
-        query: Terms,
-        k: int,
-        *,
-        where: Filter = EVERYTHING,
-        vectors: bool = False,
-    ) -> list[Hit]:
-        """See `Backend.lexical`."""
-        with self._lock:
-            if k < 1:
-                return []
-            scores = self.lexical_scores(
-                collection, query, self._records.get(collection, {})
-            ).scores
-            found = self._chosen(collection, None, where)
-            return ranked(
-                (
-                    Hit(_copy(r, vectors), scores[r.id], {"lexical": scores[r.id]})
-                    for r in found
-                    if scores.get(r.id, 0.0) > 0
-                ),
-                k,
-            )
-
-    def lexical_scores(
-        self, collection: str, query: Terms, ids: Collection[str]
-    ) -> LexicalScores:
-        """See `Backend.lexical_scores`."""
-        with self._lock:
-            found = self._chosen(collection, None, EVERYTHING)
-            indexed = {r.id: r.terms for r in found if r.terms is not None}
-            _check_analyzer(collection, indexed.values(), [query])
-        scores, reachable = scored(indexed, query)
-        wanted = set(ids)
-        return LexicalScores(
-            {id: score for id, score in scores.items() if id in wanted}, reachable
-        )
+            return ask(MemoryView(collection, self._chosen(collection, None, EVERYTHING)))
 
     def analyzer(self, collection: str) -> str | None:
         """See `Backend.analyzer`."""
         with self._lock:
-            indexed = _indexed(self._chosen(collection, None, EVERYTHING))
+            indexed = terms_of_all(self._chosen(collection, None, EVERYTHING))
         return indexed[0].analyzer if indexed else None
 
     def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
@@ -249,22 +192,13 @@ class MemoryBackend:
         with self._lock:
             old = {r.id: r for r in self._chosen(collection, None, EVERYTHING)}
             made = {
-                id: terms_of(_copy(record, vectors=False)) for id, record in old.items()
+                id: terms_of(copied(record, vectors=False)) for id, record in old.items()
             }
-            _check_analyzer(collection, (), filter(None, made.values()))
+            check_analyzers(collection, (), filter(None, made.values()))
             new = {id: replace(r, terms=_own(made[id])) for id, r in old.items()}
             if new:
                 self._records[collection] = new
-            return len(_indexed(new.values()))
-
-    def mean(self, collection: str) -> Vector | None:
-        """See `Backend.mean`."""
-        with self._lock:
-            vectors = self._vectors(collection)
-        if not vectors:
-            return None
-        mean: Vector = np.stack(vectors).mean(axis=0, dtype=np.float64).astype(np.float32)
-        return mean
+            return len(terms_of_all(new.values()))
 
     def fingerprint(self, collection: str) -> Fingerprint | None:
         """See `Backend.fingerprint`."""
@@ -303,7 +237,7 @@ class MemoryBackend:
         """See `Backend.adopt`."""
         with self._lock:
             present = self._chosen(collection, None, EVERYTHING)
-            digests = {r.id: digest_of(_copy(r, vectors=False)) for r in present}
+            digests = {r.id: digest_of(copied(r, vectors=False)) for r in present}
             made = self._models.kept(staged, self._models.noted(staged))
             lacking = [id for id, digest in digests.items() if digest not in made]
             if not lacking:
@@ -370,25 +304,7 @@ def _matches(record: Record, where: Filter) -> bool:
     return where.matches(record.id, record.content, record.metadata)
 
 
-def _copy(record: Record, vectors: bool) -> Record:  # noqa: FBT001 - private
-    vector = record.vector.copy() if vectors and record.vector is not None else None
-    metadata = decode(encode(record.metadata))
-    return replace(record, metadata=metadata, vector=vector, terms=None)
-
-
 def _own(terms: Terms | None) -> Terms | None:
     if terms is None:
         return None
     return replace(terms, body=dict(terms.body), title=dict(terms.title))
-
-
-def _indexed(records: Iterable[Record]) -> list[Terms]:
-    return [record.terms for record in records if record.terms is not None]
-
-
-def _check_analyzer(
-    collection: str, indexed: Iterable[Terms], given: Iterable[Terms]
-) -> None:
-    analyzers = [terms.analyzer for terms in (*indexed, *given)]
-    for analyzer in analyzers:
-        check_analyzer(collection, analyzers[0], analyzer)

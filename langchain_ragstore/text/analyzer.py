@@ -14,6 +14,7 @@ from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.model import Alternatives, Terms
 from langchain_ragstore.text.callables import Segmenter, Stemmer, excerpt, qualified_name
 from langchain_ragstore.text.phrases import Phrases
+from langchain_ragstore.text.stop_words import ENGLISH, filler
 from langchain_ragstore.text.synonyms import (
     Expression,
     Fields,
@@ -34,6 +35,7 @@ from langchain_ragstore.text.terms import (
 )
 
 StemmerLike: TypeAlias = Literal["english"] | Callable[[str], str] | None
+StopWordsLike: TypeAlias = Literal["english"] | Iterable[str] | None
 SegmenterLike: TypeAlias = Callable[[str], Iterable[str]] | None
 
 _DIGEST: Final = 6
@@ -77,6 +79,11 @@ class TextAnalyzer:
             such a mapping for a query. A change needs no new index. Expressions are
             compared by their terms: "Heart attacks" is one. A single character of an
             unspaced script is one only where it stands alone.
+        stop_words: What a query's text is not searched for, unless it has nothing else:
+            words of its own, or `"english"` for `text.stop_words.ENGLISH`, which holds
+            beside the English stemmer alone; None for none. Texts are indexed with all
+            their words, and titles searched for all of them, so that a change needs no
+            new index. A word in capitals counts as a name.
         name: What the stemmer and segmenter are called in the file, instead of their
             modules' and functions' names; a new one when they give other results.
 
@@ -92,22 +99,25 @@ class TextAnalyzer:
     segmenter: SegmenterLike = None
     dictionary: Iterable[str] = ()
     synonyms: SynonymsLike = field(default=None, hash=False)
+    stop_words: StopWordsLike = "english"
     name: str | None = None
     description: str = field(init=False, compare=False, repr=False)
     """What the terms of stored texts depend on, in a line."""
 
+    _stop_words: frozenset[str] = field(init=False, compare=False, repr=False)
     _terms_of: TermsOfWords = field(init=False, compare=False, repr=False)
     _segment: Segmenter | None = field(init=False, compare=False, repr=False)
     _phrases: Phrases | None = field(init=False, compare=False, repr=False)
     _thesaurus: Thesaurus | None = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        entries = _entries(self.dictionary)
+        entries = _entries("dictionary", self.dictionary)
         whole = {phrase for phrase in map(_one_line, entries) if not _is_short(phrase)}
         _check_callables(self)
         made: dict[str, Any] = {
             "dictionary": entries,
             "synonyms": frozen(self.synonyms),
+            **_stop_words(self),
             "_terms_of": _terms_of(self.stemmer),
             "_segment": None if self.segmenter is None else Segmenter(self.segmenter),
             "_phrases": Phrases(whole) if whole else None,
@@ -126,6 +136,7 @@ class TextAnalyzer:
             "segmenter": self.segmenter,
             "dictionary": self.dictionary,
             "synonyms": self.synonyms,
+            "stop_words": self.stop_words,
             "name": self.name,
         }
         if isinstance(self.synonyms, Mapping):
@@ -152,7 +163,8 @@ class TextAnalyzer:
         Raises:
             InvalidInputError: The stemmer, the segmenter or the synonyms failed.
         """
-        fields = self._wanted(query)
+        body, title = self._wanted(query)
+        fields = self._telling(query, body), title
         alternatives: list[Alternatives] = []
         if self._thesaurus is not None:
             expressions = self._thesaurus.of(query)
@@ -167,6 +179,14 @@ class TextAnalyzer:
             terms |= named  # noqa: PLW2901 - in place
             alternatives += self._long_words(terms - named, title=bool(at))
         return Terms(*fields, tuple(alternatives), self.description)
+
+    def _telling(self, query: str, body: Counter[str]) -> Counter[str]:
+        """The terms of a query without those of its stop words, if others are left."""
+        if not self._stop_words:
+            return body
+        words, _ = pieces(normalize(query))
+        rest = body - counted(filler(query, words, self._stop_words), self._terms_of, ())
+        return rest or body
 
     def _counts(self, text: str, *, singles: bool) -> Counter[str]:
         folded = normalize(text)
@@ -256,6 +276,18 @@ def _terms_of(stemmer: StemmerLike) -> TermsOfWords:
     return UNSTEMMED if stemmer is None else TermsOfWords(Stemmer(stemmer))
 
 
+def _stop_words(given: TextAnalyzer) -> dict[str, Any]:
+    """The stop words as they are kept, and as they are compared."""
+    words = given.stop_words
+    if words is None:
+        return {"stop_words": None, "_stop_words": frozenset()}
+    if words == "english":
+        english = ENGLISH if given.stemmer == "english" else frozenset()
+        return {"stop_words": words, "_stop_words": english}
+    entries = _entries("stop_words", words)
+    return {"stop_words": entries, "_stop_words": frozenset(map(_one_line, entries))}
+
+
 def _check_callables(given: TextAnalyzer) -> None:
     if given.stemmer not in ("english", None) and not callable(given.stemmer):
         raise InvalidInputError(
@@ -279,27 +311,26 @@ def _check_callables(given: TextAnalyzer) -> None:
         )
 
 
-def _entries(dictionary: Iterable[str]) -> tuple[str, ...]:
-    """The entries of a dictionary, each once."""
-    if isinstance(dictionary, str):
+def _entries(name: str, listed: Iterable[str]) -> tuple[str, ...]:
+    """The entries of a list of words, each once."""
+    if isinstance(listed, str):
         raise InvalidInputError(
-            f"dictionary is a list of words, got {excerpt(dictionary)}; write [word]"
+            f"{name} is a list of words, got {excerpt(listed)}; write [word]"
         )
     try:
-        given: list[object] = list(dictionary)
+        given: list[object] = list(listed)
     except TypeError:
-        raise InvalidInputError(
-            f"dictionary is a list of words, got {excerpt(dictionary)}"
-        ) from None
+        problem = f"{name} is a list of words, got {excerpt(listed)}"
+        raise InvalidInputError(problem) from None
     entries: dict[str, None] = {}
     for word in given:
         if not isinstance(word, str) or not word.strip():
             raise InvalidInputError(
-                f"a word of the dictionary is a non-blank string, got {excerpt(word)}"
+                f"a word of {name} is a non-blank string, got {excerpt(word)}"
             )
         if len(word) > MAX_PHRASE:
             raise InvalidInputError(
-                f"a word of the dictionary has at most {MAX_PHRASE} characters, "
+                f"a word of {name} has at most {MAX_PHRASE} characters, "
                 f"{excerpt(word)} has {len(word)}"
             )
         entries[word] = None

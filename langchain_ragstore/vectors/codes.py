@@ -13,10 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_ragstore.model import Matrix, Vector
+from langchain_ragstore.model import Keys, Matrix, Vector
 from langchain_ragstore.vectors.rotation import rotation
-
-Keys = NDArray[np.int64]
 
 STEPS: Final = 127
 """Steps of a code on each side of zero."""

@@ -1,19 +1,17 @@
-"""Fusion invents nothing, repeats nothing, and does not depend on what it should not."""
+"""Fusion does not depend on what it should not, and scores stay scores."""
 
-import math
-
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_ragstore.config import DEFAULT_FUSION_WEIGHTS
-from langchain_ragstore.model import Hit, Record
-from langchain_ragstore.retrieval.fuse import missing, rrf, weighted
-from records import ids
+from langchain_ragstore.retrieval.fuse import rrf, weighted
 
 names = st.sampled_from("abcdefgh")
 legs = st.dictionaries(
-    st.sampled_from(["dense", "text", "tags"]), st.none() | st.lists(names, max_size=8)
+    st.sampled_from(["dense", "text", "tags"]),
+    st.lists(names, unique=True, max_size=8),
 )
 cosines = st.floats(-1, 1)
 bm25 = st.floats(0, 10)
@@ -21,137 +19,112 @@ shares = st.floats(0.01, 1)
 candidates = st.dictionaries(names, st.tuples(cosines, bm25), max_size=8)
 
 
-def hits(ids):
-    return [Hit(Record(id, "", {}), 0.0) for id in ids]
+def ranks(lists):
+    """Of lists of ids, the ranks of all ids, in their order."""
+    ids = sorted({id for listed in lists.values() for id in listed})
+    return ids, {
+        leg: np.array([listed.index(id) + 1 if id in listed else np.nan for id in ids])
+        for leg, listed in lists.items()
+    }
 
 
-def lists(found):
-    return {leg: None if ids is None else hits(ids) for leg, ids in found.items()}
+def rrf_of(lists, **options):
+    """The score of each id."""
+    ids, ranked = ranks(lists)
+    return dict(zip(ids, rrf(ranked, **options).scores.tolist(), strict=True))
 
 
-def both(scored):
-    """Hits of both legs with both scores."""
-    full = [
-        Hit(Record(i, "", {}), 0, {"dense": c, "lexical": b})
-        for i, (c, b) in scored.items()
-    ]
-    return {"dense": full, "text": full}
+def legs_of(scored):
+    both = np.array(list(scored.values()), np.float64).reshape(-1, 2)
+    return {"dense": both[:, 0], "text": both[:, 1]}
 
 
 def fuse(scored, mean=0.25, dense=DEFAULT_FUSION_WEIGHTS["dense"]):
+    """The score of each id."""
     weights = {"dense": dense, "text": 1 - dense}
-    return weighted(both(scored), top_bm25=10, mean_cosine=mean, weights=weights)
-
-
-def check(fused, expected):
-    assert sorted(ids(fused)) == sorted(expected)
-    assert all(0 <= hit.score <= 1 for hit in fused)
-    assert all(math.isfinite(v) for hit in fused for v in hit.signals.values())
-    assert fused == sorted(fused, key=lambda hit: (-hit.score, hit.record.id))
+    fused = weighted(legs_of(scored), top_bm25=10, mean_cosine=mean, weights=weights)
+    return dict(zip(scored, fused.scores.tolist(), strict=True))
 
 
 @given(legs, st.floats(0, 1e6))
-def test_rrf_invents_and_repeats_nothing(found, k):
-    fused = rrf(lists(found), k=k)
-    check(fused, {id for listed in found.values() for id in listed or ()})
+def test_rrf_scores_are_scores(found, k):
+    scores = rrf_of(found, k=k)
+    assert all(0 <= score <= 1 for score in scores.values())
+    assert set(scores) == {id for listed in found.values() for id in listed}
 
 
 @given(legs, st.randoms(use_true_random=False))
 def test_the_order_of_the_legs_is_nothing(found, random):
     shuffled = list(found.items())
     random.shuffle(shuffled)
-    assert rrf(lists(found)) == rrf(lists(dict(shuffled)))
+    assert rrf_of(found) == rrf_of(dict(shuffled))
 
 
 @given(legs, st.floats(1e-300, 1e300))
 def test_the_score_is_the_mean_of_the_parts(found, weight):
-    asked = [leg for leg in found if found[leg] is not None]
-    for hit in rrf(lists(found), weights=dict.fromkeys(found, weight)):
-        parts = [hit.signals.get(f"{leg}_part", 0) for leg in asked]
-        assert hit.score == pytest.approx(sum(parts) / len(asked))
+    fused = rrf(ranks(found)[1], weights=dict.fromkeys(found, weight))
+    parts = [np.nan_to_num(part) for part in fused.parts.values()]
+    assert sorted(fused.parts) == sorted(found)
+    if parts:
+        assert fused.scores == pytest.approx(sum(parts) / len(parts))
 
 
-@given(st.lists(names, unique=True), st.lists(names))
+@given(st.lists(names, unique=True), st.lists(names, unique=True))
 def test_rrf_of_one_leg_is_its_order(one, other):
-    assert ids(rrf({"dense": hits(one)})) == one
-    fused = rrf(lists({"dense": one, "text": other}), weights={"dense": 1, "text": 0})
-    assert ids(fused)[: len(one)] == one
-    assert all(hit.score == 0 for hit in fused[len(one) :])
+    scores = rrf_of({"dense": one})
+    assert sorted(scores, key=scores.get, reverse=True) == one
+    scores = rrf_of({"dense": one, "text": other}, weights={"dense": 1, "text": 0})
+    assert sorted(scores, key=scores.get, reverse=True)[: len(one)] == one
+    assert all(scores[id] == 0 for id in other if id not in one)
 
 
-@given(st.lists(names, unique=True, min_size=2), st.lists(names), st.data())
+@given(st.lists(names, unique=True, min_size=2), st.lists(names, unique=True), st.data())
 def test_a_better_rank_is_no_worse(one, other, data):
     place = data.draw(st.integers(1, len(one) - 1))
     id = one[place]
     risen = [*one[: place - 1], id, one[place - 1], *one[place + 1 :]]
-
-    def score(listed):
-        fused = rrf(lists({"dense": listed, "text": other}))
-        return next(hit.score for hit in fused if hit.record.id == id)
-
-    assert score(risen) > score(one)
+    before = rrf_of({"dense": one, "text": other})[id]
+    assert rrf_of({"dense": risen, "text": other})[id] > before
 
 
 @given(candidates, cosines, shares)
-def test_weighted_invents_and_repeats_nothing(scored, mean, dense):
-    check(fuse(scored, mean, dense), scored)
+def test_weighted_scores_are_scores(scored, mean, dense):
+    assert all(0 <= score <= 1 for score in fuse(scored, mean, dense).values())
 
 
 @given(candidates, st.randoms(use_true_random=False))
-def test_the_order_of_legs_and_hits_is_nothing(scored, random):
+def test_the_order_of_legs_and_candidates_is_nothing(scored, random):
     shuffled = list(scored.items())
     random.shuffle(shuffled)
-    legs = both(dict(shuffled))
-    swapped = {"text": legs["text"], "dense": legs["dense"]}
-    assert weighted(swapped, top_bm25=10, mean_cosine=0.25) == fuse(scored)
+    assert fuse(dict(shuffled)) == fuse(scored)
+    swapped = dict(reversed(legs_of(scored).items()))
+    again = weighted(swapped, top_bm25=10, mean_cosine=0.25)
+    assert again.scores.tolist() == list(fuse(scored).values())
 
 
 @given(candidates, cosines, bm25, cosines)
 def test_weighted_is_monotone_in_each_score(scored, cosine, lexical, mean):
-    before = {hit.record.id: hit.score for hit in fuse(scored, mean)}
+    before = fuse(scored, mean)
     raised = {id: (max(c, cosine), max(b, lexical)) for id, (c, b) in scored.items()}
-    for hit in fuse(raised, mean):
-        assert hit.score >= before[hit.record.id]
+    for id, score in fuse(raised, mean).items():
+        assert score >= before[id]
 
 
 @given(candidates, candidates, cosines)
 def test_more_candidates_change_no_score(scored, more, mean):
-    alone = {hit.record.id: hit for hit in fuse(scored, mean)}
-    together = fuse(more | scored, mean)
-    assert [hit for hit in together if hit.record.id in alone] == list(alone.values())
+    alone, together = fuse(scored, mean), fuse(more | scored, mean)
+    assert {id: together[id] for id in alone} == alone
 
 
 @given(candidates, st.floats(-1, 0.99))
 def test_a_weight_of_1_is_one_leg_s_order(scored, mean):
     """Of text exactly; of dense down to the mean cosine, below which all are equal."""
-    by_text = sorted(scored, key=lambda id: (-(scored[id][1] / 10), id))
-    assert ids(fuse(scored, mean, dense=0)) == by_text
-    order = fuse(scored, mean, dense=1)
-    alone = weighted({"dense": both(scored)["dense"]}, mean_cosine=mean)
-    assert ids(order) == ids(alone)
-    above = [hit.signals["dense"] for hit in order if hit.score > 0]
-    # Scaling may round two cosines to one part, which the id then orders.
-    assert above == pytest.approx(sorted(above, reverse=True), rel=1e-9, abs=1e-9)
-    assert all(hit.signals["dense"] <= mean for hit in order if hit.score == 0)
-
-
-@given(candidates, st.sets(names), st.sets(names))
-def test_what_is_missing_is_all_that_is_needed(scored, dense, text):
-    """Both legs' finds with the gaps filled score as if all had been scored at once."""
-    legs = {
-        "dense": [
-            Hit(Record(i, "", {}), 0, {"dense": scored[i][0]}) for i in scored if i in dense
-        ],
-        "text": [
-            Hit(Record(i, "", {}), 0, {"lexical": scored[i][1]})
-            for i in scored
-            if i in text
-        ],
-    }
-    gaps = missing(legs)
-    filled = {
-        "dense": {id: scored[id][0] for id in gaps["dense"]},
-        "text": {id: scored[id][1] for id in gaps["text"]},
-    }
-    fused = weighted(legs, top_bm25=10, mean_cosine=0.25, filled=filled)
-    assert fused == [hit for hit in fuse(scored) if hit.record.id in dense | text]
+    assert fuse(scored, mean, dense=0) == {id: b / 10 for id, (_, b) in scored.items()}
+    scores = fuse(scored, mean, dense=1)
+    alone = weighted({"dense": legs_of(scored)["dense"]}, mean_cosine=mean)
+    assert list(scores.values()) == alone.scores.tolist()
+    above = sorted((score, scored[id][0]) for id, score in scores.items() if score > 0)
+    # Scaling may round two cosines to one part.
+    found = [cosine for _, cosine in above]
+    assert found == pytest.approx(sorted(found), rel=1e-9, abs=1e-9)
+    assert all(scored[id][0] <= mean for id, score in scores.items() if score == 0)

@@ -3,6 +3,7 @@
 import dataclasses
 import math
 
+import numpy as np
 import pytest
 
 from fakes import Counting
@@ -16,6 +17,7 @@ from langchain_ragstore import (
 from langchain_ragstore.model import Hit, Record
 from langchain_ragstore.retrieval.cut import Threshold, Top
 from langchain_ragstore.retrieval.diversify import Diversify
+from langchain_ragstore.retrieval.fuse import Fused
 from langchain_ragstore.retrieval.group import Group
 from langchain_ragstore.retrieval.hybrid import ReciprocalRank, Weighted, WeightedByQuery
 from langchain_ragstore.retrieval.neighbours import Neighbours
@@ -74,7 +76,8 @@ def test_plans_are_values():
     assert plan != Plan((Dense(5),), None, (Threshold(0.5),))
     assert plan != Plan((Lexical(4),), None, (Threshold(0.5),))
     assert repr(plan) == (
-        "Plan(sources=(Dense(depth=4),), fuse=None, stages=(Threshold(least=0.5),))"
+        "Plan(sources=(Dense(depth=4, exact=False),), fuse=None, "
+        "stages=(Threshold(least=0.5),))"
     )
     with pytest.raises(dataclasses.FrozenInstanceError):
         plan.fuse = Weighted()
@@ -84,17 +87,27 @@ def test_plans_are_values():
 # --- what it costs --------------------------------------------------------------------
 
 
-class Watching:
-    """Notes the reads of a backend."""
+LEGS = ["dense", "lexical"]
+HALVES = {"dense": 0.5, "text": 0.5}
+DEEP = ["cosines", "mean", "reachable", "bm25"]
+SCALES = ["mean", "reachable"]
 
-    def __init__(self, backend):
-        self.backend, self.calls = backend, []
+
+class Watching:
+    """Notes the reads of a backend, and of its views."""
+
+    def __init__(self, backend, calls=None):
+        self.backend, self.calls = backend, [] if calls is None else calls
 
     def __getattr__(self, name):
         method = getattr(self.backend, name)
 
         def noted(*args, **kwargs):
-            self.calls.append(name)
+            if name == "within":
+                collection, ask = args
+                return method(collection, lambda view: ask(Watching(view, self.calls)))
+            if name != "ids":
+                self.calls.append(len(args[0]) if name == "records" else name)
             return method(*args, **kwargs)
 
         return noted
@@ -117,15 +130,18 @@ def store():
 @pytest.mark.parametrize(
     ("kind", "keywords", "calls"),
     [
-        ("similarity", {}, ["dense"]),
-        ("similarity", {"score_threshold": 0.1}, ["dense"]),
-        ("similarity", {"group_by": "n"}, ["dense"]),
-        ("similarity", {"window": 1}, ["dense", "get"]),
-        ("mmr", {}, ["dense"]),
-        ("text", {}, ["lexical", "lexical_scores"]),
-        ("hybrid", {}, ["dense", "lexical", "lexical_scores", "mean"]),
-        ("hybrid", {"lambda_mult": 0.5}, ["dense", "lexical", "lexical_scores", "mean"]),
-        ("hybrid", {"fusion": "rrf"}, ["dense", "lexical"]),
+        ("similarity", {}, ["dense", 2]),
+        ("similarity", {"score_threshold": 0.1}, ["dense", 2]),
+        ("similarity", {"group_by": "n"}, ["dense", 8]),
+        ("similarity", {"window": 1}, ["dense", 2, "get"]),
+        ("mmr", {}, ["dense", 20]),
+        ("text", {}, ["lexical", "reachable", 2]),
+        ("hybrid", {}, [*LEGS, 10, *SCALES]),
+        ("hybrid", {"score_threshold": 0.1}, [*LEGS, 10, *SCALES]),
+        ("hybrid", {"lambda_mult": 0.5}, [*LEGS, 10, *SCALES, 20]),
+        ("hybrid", {"fetch_k": 3}, [*LEGS, 10, *SCALES, "bm25"]),
+        ("hybrid", {"fetch_k": 3, "weights": HALVES}, [*LEGS, *DEEP, 2]),
+        ("hybrid", {"fusion": "rrf"}, [*LEGS, 2]),
     ],
     ids=str,
 )
@@ -150,7 +166,7 @@ def test_other_ids_are_searched_for(store):
     store.add_documents(plain)
     store._backend.calls.clear()
     (found,) = store.similarity_search("tea number 4", k=1, filter={"n": 4}, window=1)
-    assert store._backend.calls == ["dense", "get", "scan"]
+    assert store._backend.calls == ["dense", 1, "get", "scan"]
     assert found.metadata["ragstore"]["joined"] == ["own-4"]  # the filter holds
     (found,) = store.text_search("4", k=1, window=1)
     assert found.metadata["ragstore"]["joined"] == ["own-3", "own-4", "own-5"]
@@ -279,13 +295,13 @@ def test_diversity_without_any_vector():
 
 def test_the_best_that_is_no_candidate():
     """Of a list that goes on its last part, of one that has ended nothing: 1/4 · 1/2."""
-    signals = {"dense_part": 0.5, "text_part": 0.25}
-    hit = Hit(Record("a", "", {}), 0.0, signals)
+    parts = {"dense": np.array([1.0, 0.5]), "text": np.array([0.25, 1.0])}
+    fused = Fused(np.zeros(2), parts)
     fuse = Weighted(dense=1.0, text=3.0)
-    assert fuse.beyond({"dense": [hit]}, [hit]) == 0.125
-    assert fuse.beyond({"text": [hit]}, [hit]) == 0.1875
-    assert fuse.beyond({"dense": [hit], "text": [hit]}, [hit]) == 0.3125
-    assert ReciprocalRank().beyond({"dense": [hit]}, [hit]) == math.inf
+    assert fuse.beyond(fused, {"dense": 1}) == 0.125
+    assert fuse.beyond(fused, {"text": 0}) == 0.1875
+    assert fuse.beyond(fused, {"dense": 1, "text": 0}) == 0.3125
+    assert ReciprocalRank().beyond(fused, {"dense": 1}) == math.inf
 
 
 def test_scores_of_diverse_results(store):

@@ -11,6 +11,7 @@ from langchain_ragstore import InvalidInputError, TextAnalyzer
 from langchain_ragstore.model import Alternatives, Terms
 from langchain_ragstore.text.callables import qualified_name
 from langchain_ragstore.text.phrases import Phrases
+from langchain_ragstore.text.stop_words import ENGLISH
 from langchain_ragstore.text.terms import term_counts
 
 WORDS = ("笔记本", "电脑", "数据库", "设置")
@@ -38,7 +39,7 @@ def first_letter(word):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "The cats' node.js, 東京都 京!", "\ud800\0 c++", "ＡＢＣ"]
+    "text", ["", "Cats' node.js, 東京都 京!", "\ud800\0 c++", "ＡＢＣ"]
 )
 def test_the_default_is_plain_terms(text):
     made = TextAnalyzer().index_terms(text, text)
@@ -184,7 +185,7 @@ def test_a_segmenter_sees_folded_stretches_alone():
 )
 def test_entries_are_terms_beside_their_parts(entries, text, more):
     plain = term_counts(text)
-    made = TextAnalyzer(dictionary=entries)
+    made = TextAnalyzer(dictionary=entries, stop_words=None)
     assert made.index_terms(text).body == {**plain, **more}
     assert made.query_terms(text).body == {**plain, **more}
 
@@ -427,3 +428,79 @@ def test_terms_of_a_query_without_words():
     for query in ("", " \n", "\"'(*&", "\0"):
         asked = TextAnalyzer(segmenter=cut, synonyms=HEART).query_terms(query)
         assert asked == Terms({}, {}, (), asked.analyzer)
+
+
+# --- stop words ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "terms"),
+    [
+        ("How do I print the labels?", ["label", "print"]),
+        ("how 打印", ["打印"]),
+        ("IT support for us", ["it", "support"]),  # a word in capitals is a name
+        ("WHO ARE YOU", ["ar", "who", "you"]),  # unless all are; and nothing else is left
+        ("TO PRINT", ["print"]),
+        ("to be or not to be", ["be", "not", "or", "to"]),
+        ("the who", ["the", "who"]),
+        ("John Doe does", ["do", "john"]),  # "does" goes, the Doe of the same stem stays
+        ("state-of-the-art", ["art", "of", "stat", "state-of-the-art", "the"]),
+        ("it's over", ["it", "it's"]),
+        ("", []),
+    ],
+)
+def test_what_every_question_has_is_not_looked_for(query, terms):
+    assert sorted(TextAnalyzer().query_terms(query).body) == terms
+
+
+def test_stop_words_stay_in_texts_and_titles():
+    made = TextAnalyzer().index_terms("how to", "how to")
+    assert set(made.body) == set(made.title) == {"how", "to"}
+    assert set(TextAnalyzer().query_terms("how to print").title) == {"how", "to", "print"}
+
+
+def test_stop_words_of_ones_own():
+    query = "the cat der Hund"
+    assert sorted(TextAnalyzer(stop_words=["Der"]).query_terms(query).body) == [
+        "cat",
+        "hund",
+        "the",
+    ]
+    for every in (None, []):
+        assert len(TextAnalyzer(stop_words=every).query_terms(query).body) == 4
+    # English ones go with English stems; a list of one's own is always in force.
+    assert len(TextAnalyzer(stemmer=None).query_terms(query).body) == 4
+    own = TextAnalyzer(stemmer=None, stop_words=ENGLISH)
+    assert sorted(own.query_terms(query).body) == ["cat", "der", "hund"]
+
+
+def test_stop_words_of_a_synonym_stay():
+    analyzer = TextAnalyzer(synonyms={"heart of the matter": ["core"]})
+    asked = analyzer.query_terms("what is the heart of the matter?")
+    assert dict(asked.body) == {"heart": 1, "of": 1, "the": 1, "matter": 1}
+    assert asked.alternatives[0].exact == dict(asked.body)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("the", r"stop_words is a list of words, got 'the'; write \[word\]"),
+        (5, "stop_words is a list of words, got 5"),
+        (["a", ""], "a word of stop_words is a non-blank string, got ''"),
+    ],
+)
+def test_stop_words_that_are_none(words, message):
+    with pytest.raises(InvalidInputError, match=message):
+        TextAnalyzer(stop_words=words)
+
+
+def test_stop_words_change_no_index_and_can_be_copied():
+    plain, own = TextAnalyzer(stop_words=None), TextAnalyzer(stop_words=["a", "a"])
+    assert plain.description == own.description == TextAnalyzer().description
+    assert plain != own
+    again = pickle.loads(pickle.dumps(own))
+    assert again == own
+    assert again.stop_words == ("a",)
+    assert {"how", "the", "of"} < ENGLISH
+    assert not {"make", "get", "it's"} & ENGLISH
+    assert all(word == word.lower() for word in ENGLISH)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fakes import Table
 from langchain_ragstore import SQLiteVectorStore
 from langchain_ragstore.config import DEFAULT_FUSION_WEIGHTS
-from langchain_ragstore.model import Hit, Record, Terms
+from langchain_ragstore.model import Record, Terms
 from langchain_ragstore.retrieval.hybrid import Weighted, WeightedByQuery
 from langchain_ragstore.retrieval.question import Question
 from langchain_ragstore.retrieval.weighing import text_share
@@ -18,8 +18,8 @@ ZH = "如何打印标签"
 MIXED = "打印 print 标签"  # four characters and a word
 
 
-def hits(*texts, **metadata):
-    return [Hit(Record(str(n), text, metadata), 0.5) for n, text in enumerate(texts)]
+def records(*texts, **metadata):
+    return [Record(str(n), text, metadata) for n, text in enumerate(texts)]
 
 
 def share(query, dense, text=()):
@@ -64,21 +64,21 @@ def test_plain_text_is_read_without_looking_for_words(text):
 
 
 def test_words_of_another_script_count_if_a_text_holds_them_nearly_all():
-    dense = hits(ZH)
+    dense = records(ZH)
     assert share("print labels", dense) == 0
-    assert share("print labels", dense, hits("打印 labels")) == 0  # half is held
-    assert share("print labels", dense, hits("print labels 打印")) == 1
+    assert share("print labels", dense, records("打印 labels")) == 0  # half is held
+    assert share("print labels", dense, records("print labels 打印")) == 1
     four = "alpha beta gamma delta epsilon zeta eta theta"
-    held = hits("打印 alpha beta gamma delta epsilon zeta eta")  # 7 of 8
+    held = records("打印 alpha beta gamma delta epsilon zeta eta")  # 7 of 8
     assert share(four, dense, held) == pytest.approx((7 / 8 - 0.75) / 0.25)
-    titled = hits("打印", title="Print Labels")
+    titled = records("打印", title="Print Labels")
     assert share("print labels", dense, titled) == 1
 
 
 def test_within_a_script_nothing_changes():
-    assert share("print labels", hits("Printing", "labels")) == 1
-    assert share(ZH, hits("標籤の印刷")) == 1
-    assert share("42", hits(ZH)) == 1
+    assert share("print labels", records("Printing", "labels")) == 1
+    assert share(ZH, records("標籤の印刷")) == 1
+    assert share("42", records(ZH)) == 1
     assert share("print", []) == 1
 
 
@@ -88,19 +88,30 @@ def test_within_a_script_nothing_changes():
     st.lists(st.text(max_size=30), max_size=2),
 )
 def test_a_share_is_a_share_and_reads_so_many_hits_alone(query, dense, text):
-    found = share(query, hits(*dense), hits(*text))
+    found = share(query, records(*dense), records(*text))
     assert 0 <= found <= 1
-    assert share(query, hits(*dense[:10]), hits(*text[:1])) == found
+    assert share(query, records(*dense[:10]), records(*text[:1])) == found
+
+
+class Known:
+    """Candidates of which the first are known."""
+
+    def __init__(self, question, dense, text):
+        self.question, self._first = question, {"dense": dense, "text": text}
+
+    def first(self, **counts):
+        return {leg: self._first[leg][:count] for leg, count in counts.items()}
 
 
 def test_the_default_fusion_asks_the_query():
-    lists = {"dense": hits(ZH), "text": []}
     asked = Question("q", None, DEFAULT_ANALYZER.query_terms("print"))
+    neutral = Question("42", None, Terms({"42": 1}))
     full = Weighted(DEFAULT_FUSION_WEIGHTS["dense"], DEFAULT_FUSION_WEIGHTS["text"])
-    assert WeightedByQuery().resolved(lists, asked) == Weighted(0.3, 0.0)
-    assert WeightedByQuery().resolved({"dense": None, "text": []}, asked) == full
-    assert Weighted(1.0, 2.0).resolved(lists, asked) == Weighted(1.0, 2.0)
-    assert WeightedByQuery().resolved(lists, Question("42", None, Terms({"42": 1}))) == full
+    chinese = Known(asked, records(ZH), [])
+    assert WeightedByQuery().resolved(chinese) == Weighted(0.3, 0.0)
+    assert WeightedByQuery().resolved(Known(asked, [], [])) == full
+    assert Weighted(1.0, 2.0).resolved(chinese) == Weighted(1.0, 2.0)
+    assert WeightedByQuery().resolved(Known(neutral, records(ZH), [])) == full
 
 
 QUERY = "print labels"

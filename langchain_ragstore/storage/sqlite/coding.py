@@ -25,10 +25,10 @@ from langchain_ragstore.config import (
     SKETCH_STALE,
 )
 from langchain_ragstore.errors import CorruptStoreError
-from langchain_ragstore.model import Matrix, Vector
+from langchain_ragstore.model import Keys, Matrix, Vector
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.resident import State
-from langchain_ragstore.vectors.codes import Codes, Keys, encode, pack, unpack
+from langchain_ragstore.vectors.codes import Codes, encode, pack, unpack
 from langchain_ragstore.vectors.depth import Depth, measured
 
 logger = logging.getLogger(__name__)

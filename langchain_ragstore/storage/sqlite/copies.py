@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langchain_ragstore.errors import CorruptStoreError
-from langchain_ragstore.model import Matrix, Vector
+from langchain_ragstore.model import Keys, Matrix, Vector
 from langchain_ragstore.storage.sqlite import coding, statements
 from langchain_ragstore.storage.sqlite.resident import State
-from langchain_ragstore.vectors.codes import Codes, Keys, encode
+from langchain_ragstore.vectors.codes import Codes, encode
 from langchain_ragstore.vectors.index import Index
 from langchain_ragstore.vectors.sketch import Words, words
 

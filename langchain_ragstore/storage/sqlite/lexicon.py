@@ -97,12 +97,14 @@ class Lexicon:
         return sum(array.nbytes for array in arrays)
 
     def places(self, keys: Rows) -> Rows:
-        """The rows of records, by key; what is not indexed is left out."""
+        """The row of each record, by key; -1 for what is not indexed."""
+        if not len(self.records):
+            return np.full(len(keys), -1)
         if self._order is None:  # nearly sorted, which is quick to sort, and used again
             self._order = np.argsort(self.records, kind="stable")
         at = np.searchsorted(self.records, keys, sorter=self._order)
-        rows = self._order[at[at < len(self.records)]]
-        return rows[np.isin(self.records[rows], keys)]
+        rows = self._order[np.minimum(at, len(self.records) - 1)]
+        return np.where(self.records[rows] == keys, rows, -1)
 
     def present(self, now: float) -> Present:
         """The rows that are in force and not expired."""

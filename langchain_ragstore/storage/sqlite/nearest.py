@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from langchain_ragstore.config import COLUMNS_SHARE
 from langchain_ragstore.errors import CorruptStoreError
-from langchain_ragstore.filters import Filter
-from langchain_ragstore.model import Matrix, Vector
+from langchain_ragstore.filters import EVERYTHING, Filter
+from langchain_ragstore.model import Keys, Matrix, Vector
 from langchain_ragstore.storage.sqlite import statements as sql
-from langchain_ragstore.storage.sqlite.copies import Snapshot
-from langchain_ragstore.storage.sqlite.resident import State
+from langchain_ragstore.storage.sqlite.columns import Columns
+from langchain_ragstore.storage.sqlite.copies import Snapshot, followed, places_of
+from langchain_ragstore.storage.sqlite.resident import Resident, State
 from langchain_ragstore.storage.sqlite.where import applied
 from langchain_ragstore.vectors.arrays import best, cosines, rounding_slack
-from langchain_ragstore.vectors.codes import Keys
 from langchain_ragstore.vectors.index import Strategy
 from langchain_ragstore.vectors.rotation import rotation
 
@@ -24,48 +27,121 @@ _PAGE = 1_000
 """Vectors that are read from the file together."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Nearest:
-    """The `k` nearest records, and all that tie with the last of them.
+Asked: TypeAlias = tuple[Vector, int, Filter, bool]
+"""A unit vector, how many are wanted, of which records, and whether none may be missed."""
 
-    Attributes:
-        keys: Of the records.
-        scores: Their exact cosines.
-        strategy: How they were found.
-    """
-
-    keys: Keys
-    scores: NDArray[np.float64]
-    strategy: Strategy
+Nearest: TypeAlias = tuple[Keys, NDArray[np.float64]]
+"""Keys of the nearest records and of all that tie with the last, and their cosines."""
 
 
-def nearest(
-    connection: sqlite3.Connection,
-    snapshot: Snapshot,
-    among: NDArray[np.bool_],
-    vector: Vector,
-    k: int,
-    *,
-    exact: bool,
-) -> Nearest:
-    """Search what is in memory, and read the vectors of the few that are left.
+class Vectors:
+    """The vectors of one database's collections, in memory as far as the budget goes.
 
     Args:
-        connection: In the transaction of the snapshot.
-        snapshot: One that holds something.
-        among: Which rows may be found.
-        vector: Unit length.
-        k: At least 1.
-        exact: Whether none may be missed.
+        budget: Bytes.
     """
-    if snapshot.matrix is not None:
-        return _among_all(snapshot.keys, snapshot.matrix, among, vector, k)
-    assert snapshot.index is not None  # noqa: S101 - the caller's business
-    places, strategy = snapshot.index.survivors(vector, k, among, exact=exact)
-    keys, matrix = _read(connection, snapshot.keys[places], len(vector))
-    scores = cosines(matrix, vector)
-    kept = best(scores, k)
-    return Nearest(keys[kept], scores[kept], strategy)
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._copies = Resident(self._followed, budget)
+        self._columns = Columns(budget * COLUMNS_SHARE)
+        self._means: dict[int, tuple[tuple[int, int], Vector]] = {}
+        self._searches: dict[int, Counter[str]] = {}
+
+    def _followed(
+        self, connection: sqlite3.Connection, known: Snapshot | None, state: State
+    ) -> Snapshot:
+        return followed(connection, known, state, self._budget)
+
+    def any(self, connection: sqlite3.Connection, state: State, now: float) -> bool:
+        """Whether a present record has a vector."""
+        snapshot = self._copies.snapshot(connection, state)
+        if snapshot.holds:
+            return bool(snapshot.present(now).any())
+        here = (state.collection, now)
+        return connection.execute(sql.ANY_PRESENT_VECTOR, here).fetchone() is not None
+
+    def nearest(
+        self,
+        connection: sqlite3.Connection,
+        state: State,
+        now: float,
+        asked: Asked,
+        matching: Callable[[], Keys],
+    ) -> Nearest:
+        """The nearest records.
+
+        Args:
+            connection: In a read transaction.
+            state: The collection in it, with a dimension.
+            now: Seconds since the epoch.
+            asked: What is looked for.
+            matching: Reads the keys of the records that the filter lets through; called
+                if their metadata are not in memory.
+        """
+        vector, k, where, exact = asked
+        snapshot = self._copies.snapshot(connection, state)
+        without_codes = snapshot.index is not None and snapshot.index.codes is None
+        if not snapshot.holds or (exact and without_codes):
+            self._count(state, "rows")
+            return _in_file(connection, state, where, vector, k, now)
+        among = snapshot.present(now)
+        if where != EVERYTHING:
+            mask = self._columns.mask(connection, state, snapshot, where)
+            if mask is None:
+                mask = places_of(snapshot.keys, matching())
+            among = among & mask
+        if snapshot.matrix is not None:
+            self._count(state, "all")
+            return _among_all(snapshot.keys, snapshot.matrix, among, vector, k)
+        assert snapshot.index is not None  # noqa: S101 - it holds something
+        places, strategy = snapshot.index.survivors(vector, k, among, exact=exact)
+        self._count(state, strategy)
+        keys, matrix = _read(connection, snapshot.keys[places], len(vector))
+        scores = cosines(matrix, vector)
+        kept = best(scores, k)
+        return keys[kept], scores[kept]
+
+    def _count(self, state: State, strategy: Strategy) -> None:
+        self._searches.setdefault(state.collection, Counter())[strategy] += 1
+
+    def mean(
+        self, connection: sqlite3.Connection, state: State, now: float
+    ) -> Vector | None:
+        """The mean of all present vectors; None if there are none."""
+        snapshot = self._copies.snapshot(connection, state)
+        count = int(np.count_nonzero(snapshot.present(now)))
+        known = self._means.get(state.collection)
+        if known is None or known[0] != (snapshot.generation, count) or not snapshot.holds:
+            mean = _mean(connection, snapshot, state, now)
+            if mean is None:
+                return None
+            known = (snapshot.generation, count), mean
+            self._means[state.collection] = known
+        return known[1].copy()
+
+    def facts(self, collection: int) -> dict[str, Any]:
+        """What is in memory of a collection, and how it was searched; for people."""
+        held = self._copies.nbytes(collection) + self._columns.nbytes(collection)
+        return {
+            "resident_bytes": held,
+            "searches": dict(self._searches.get(collection, {})),
+        }
+
+    @property
+    def budget(self) -> int:
+        """Bytes that the vectors of all collections may take."""
+        return self._budget
+
+    def clear(self) -> None:
+        """Forget everything that is in memory."""
+        self._copies.clear()
+        self._columns.clear()
+
+    def after_fork(self) -> None:
+        """Replace the locks, which another thread of the parent may have held."""
+        self._copies.after_fork()
+        self._columns.after_fork()
 
 
 def _among_all(
@@ -84,7 +160,7 @@ def _among_all(
     places = chosen[best(rough, k, rounding_slack(len(vector)))]
     scores = cosines(matrix[places], vector)
     kept = best(scores, k)
-    return Nearest(keys[places[kept]], scores[kept], "all")
+    return keys[places[kept]], scores[kept]
 
 
 def _read(
@@ -105,7 +181,7 @@ def _read(
     )
 
 
-def nearest_in_file(
+def _in_file(
     connection: sqlite3.Connection,
     state: State,
     where: Filter,
@@ -126,10 +202,10 @@ def nearest_in_file(
             scores = np.concatenate([scores, cosines(matrix, vector)])
             kept = best(scores, k)
             keys, scores = keys[kept], scores[kept]
-    return Nearest(keys, scores, "rows")
+    return keys, scores
 
 
-def mean_of(
+def _mean(
     connection: sqlite3.Connection, snapshot: Snapshot, state: State, now: float
 ) -> Vector | None:
     """The mean of all present vectors; None if there are none.

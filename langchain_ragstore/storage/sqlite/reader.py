@@ -4,45 +4,31 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import numpy as np
-
-from langchain_ragstore.config import COLUMNS_SHARE, MEMORY_BUDGET
+from langchain_ragstore.config import MEMORY_BUDGET
 from langchain_ragstore.filters import EVERYTHING, Filter
-from langchain_ragstore.lexical.bm25 import top
-from langchain_ragstore.model import (
-    Fingerprint,
-    Hit,
-    LexicalScores,
-    Record,
-    Terms,
-    Vector,
-    ranked,
-)
-from langchain_ragstore.storage.base import check_dimension
+from langchain_ragstore.model import Fingerprint, Record, Vector
+from langchain_ragstore.storage.base import View
 from langchain_ragstore.storage.ordering import COLUMNS, ordered, parse_order
+from langchain_ragstore.storage.searches import Searches
 from langchain_ragstore.storage.sqlite import (
     lexicon,
     models,
     steps,
 )
 from langchain_ragstore.storage.sqlite import statements as sql
-from langchain_ragstore.storage.sqlite.columns import Columns
 from langchain_ragstore.storage.sqlite.connection import MEMORY, Database
-from langchain_ragstore.storage.sqlite.copies import followed, places_of
-from langchain_ragstore.storage.sqlite.nearest import (
-    Nearest,
-    mean_of,
-    nearest,
-    nearest_in_file,
+from langchain_ragstore.storage.sqlite.nearest import Vectors
+from langchain_ragstore.storage.sqlite.resident import (
+    NOWHERE,
+    Resident,
+    StaleReadError,
 )
-from langchain_ragstore.storage.sqlite.resident import Resident, StaleReadError, State
+from langchain_ragstore.storage.sqlite.view import SQLiteView
 from langchain_ragstore.storage.sqlite.where import applied
-from langchain_ragstore.vectors.index import Strategy
 
 T = TypeVar("T")
 
@@ -50,7 +36,7 @@ _STALE_READS: Final = 3
 """Searches that may find a copy newer than their transaction before it is dropped."""
 
 
-class SQLiteReader:
+class SQLiteReader(Searches):
     """Records of one SQLite file, searched by copies in memory.
 
     Args:
@@ -67,20 +53,10 @@ class SQLiteReader:
     ) -> None:
         self._clock = clock
         self._database = database
-        self._means: dict[int, tuple[tuple[int, int], Vector]] = {}
-        self._budget = memory_budget
-        self._searches: dict[int, Counter[Strategy]] = {}
-        self._resident = Resident(
-            lambda connection, known, state: followed(
-                connection, known, state, memory_budget
-            ),
-            memory_budget,
-        )
-        self._columns = Columns(memory_budget * COLUMNS_SHARE)
+        self._vectors = Vectors(memory_budget)
         self._lexicons = Resident(lexicon.followed)
-        self._database.on_fork(self._resident.after_fork)
+        self._database.on_fork(self._vectors.after_fork)
         self._database.on_fork(self._lexicons.after_fork)
-        self._database.on_fork(self._columns.after_fork)
 
     @property
     def database(self) -> Database:
@@ -169,163 +145,16 @@ class SQLiteReader:
         records = ordered(self.scan(collection, where=where, vectors=vectors), order_by)
         return records[offset : None if limit is None else offset + limit]
 
-    def dense(
-        self,
-        collection: str,
-        vector: Vector,
-        k: int,
-        *,
-        where: Filter = EVERYTHING,
-        vectors: bool = False,
-        exact: bool = False,
-    ) -> list[Hit]:
-        """See `Backend.dense`."""
-        return self._searching(
-            lambda connection: self._dense(
-                connection, collection, vector, k, where, vectors, exact
-            )
-        )
+    def within(self, collection: str, ask: Callable[[View], T]) -> T:
+        """See `Backend.within`."""
 
-    def _dense(
-        self,
-        connection: sqlite3.Connection,
-        collection: str,
-        vector: Vector,
-        k: int,
-        where: Filter,
-        vectors: bool,  # noqa: FBT001 - private
-        exact: bool,  # noqa: FBT001 - private
-    ) -> list[Hit]:
-        state = steps.state(connection, collection)
-        if state is None or not state.dimension or k < 1:
-            return []
-        now = self._clock()
-        found = self._nearest(connection, state, collection, vector, k, where, now, exact)
-        if found is None:
-            return []
-        self._searches.setdefault(state.collection, Counter())[found.strategy] += 1
-        keys = found.keys.tolist()
-        score_of = dict(zip(keys, found.scores.tolist(), strict=True))
-        records = steps.by_key(connection, state, now, keys, k, score_of, vectors)
-        return ranked(
-            (
-                Hit(record, score_of[key], {"dense": score_of[key]})
-                for key, record in records
-            ),
-            k,
-        )
-
-    def _nearest(
-        self,
-        connection: sqlite3.Connection,
-        state: State,
-        collection: str,
-        vector: Vector,
-        k: int,
-        where: Filter,
-        now: float,
-        exact: bool,  # noqa: FBT001 - private
-    ) -> Nearest | None:
-        """The nearest records; None if the collection has no vector."""
-        snapshot = self._resident.snapshot(connection, state)
-        present = snapshot.present(now)
-        if snapshot.holds and not present.any():
-            return None
-        if not snapshot.holds:
-            here = (state.collection, now)
-            if not connection.execute(sql.ANY_PRESENT_VECTOR, here).fetchone():
-                return None
-        check_dimension(collection, state.dimension, len(vector))
-        without_codes = snapshot.index is not None and snapshot.index.codes is None
-        if not snapshot.holds or (exact and without_codes):
-            return nearest_in_file(connection, state, where, vector, k, now)
-        if where != EVERYTHING:
-            mask = self._columns.mask(connection, state, snapshot, where)
-            if mask is None:
-                keys = steps.keys(connection, state, now, ids=None, where=where)
-                mask = places_of(snapshot.keys, np.array(keys, np.int64))
-            present = present & mask
-        return nearest(connection, snapshot, present, vector, k, exact=exact)
-
-    def lexical(
-        self,
-        collection: str,
-        query: Terms,
-        k: int,
-        *,
-        where: Filter = EVERYTHING,
-        vectors: bool = False,
-    ) -> list[Hit]:
-        """See `Backend.lexical`."""
-
-        def search(connection: sqlite3.Connection) -> list[Hit]:
-            state = steps.state(connection, collection)
-            if state is None or k < 1:
-                return []
+        def search(connection: sqlite3.Connection) -> T:
+            state = steps.state(connection, collection) or NOWHERE
             now = self._clock()
-            steps.check_query(connection, state, collection, now, query)
-            known = self._lexicons.snapshot(connection, state)
-            scores, _ = lexicon.scored(connection, known, query, now)
-            if where != EVERYTHING:
-                found = steps.keys(connection, state, now, ids=None, where=where)
-                among = np.isin(known.records, np.array(found, np.int64))
-                scores = np.where(among, scores, 0.0)
-            places = top(scores, k)
-            keys = known.records[places].tolist()
-            score_of = dict(zip(keys, scores[places].tolist(), strict=True))
-            records = steps.by_key(connection, state, now, keys, k, score_of, vectors)
-            return ranked(
-                (Hit(r, score_of[key], {"lexical": score_of[key]}) for key, r in records),
-                k,
-            )
+            copies = self._vectors, self._lexicons
+            return ask(SQLiteView(connection, collection, state, now, *copies))
 
         return self._searching(search)
-
-    def lexical_scores(
-        self, collection: str, query: Terms, ids: Collection[str]
-    ) -> LexicalScores:
-        """See `Backend.lexical_scores`."""
-
-        def search(connection: sqlite3.Connection) -> LexicalScores:
-            state = steps.state(connection, collection)
-            if state is None:
-                return LexicalScores({}, 0.0)
-            now = self._clock()
-            steps.check_query(connection, state, collection, now, query)
-            known = self._lexicons.snapshot(connection, state)
-            scores, reachable = lexicon.scored(connection, known, query, now)
-            rows = steps.rows(
-                connection, state, "r.key, r.id", now, ids=ids, where=EVERYTHING
-            )
-            wanted = np.array([key for key, _ in rows], np.int64)
-            places = known.places(wanted)
-            keys = known.records[places].tolist()
-            score_of = dict(zip(keys, scores[places].tolist(), strict=True))
-            return LexicalScores(
-                {id: score_of[key] for key, id in rows if key in score_of}, reachable
-            )
-
-        return self._searching(search)
-
-    def mean(self, collection: str) -> Vector | None:
-        """See `Backend.mean`."""
-        return self._searching(lambda connection: self._mean(connection, collection))
-
-    def _mean(self, connection: sqlite3.Connection, collection: str) -> Vector | None:
-        state = steps.state(connection, collection)
-        if state is None or not state.dimension:
-            return None
-        now = self._clock()
-        snapshot = self._resident.snapshot(connection, state)
-        count = int(np.count_nonzero(snapshot.present(now)))
-        known = self._means.get(state.collection)
-        if known is None or known[0] != (snapshot.generation, count) or not snapshot.holds:
-            mean = mean_of(connection, snapshot, state, now)
-            if mean is None:
-                return None
-            known = (snapshot.generation, count), mean
-            self._means[state.collection] = known
-        return known[1].copy()
 
     def _searching(self, search: Callable[[sqlite3.Connection], T]) -> T:
         """Run a search in a transaction that is no older than the copies in memory."""
@@ -337,7 +166,7 @@ class SQLiteReader:
                 # A newer transaction sees at least what the copy holds, unless an older
                 # state of the file was restored in place; then the copy is of no use.
                 if attempt == _STALE_READS:
-                    self._resident.clear()
+                    self._vectors.clear()
                     self._lexicons.clear()
         raise AssertionError  # pragma: no cover - the loop has no end
 
@@ -398,7 +227,7 @@ class SQLiteReader:
             "vectors": 0,
             "dimension": None,
             "resident_bytes": 0,
-            "memory_budget": self._budget,
+            "memory_budget": self._vectors.budget,
             "searches": {},
             "model": None,
             "kept_vectors": 0,
@@ -411,10 +240,7 @@ class SQLiteReader:
                 ).fetchone()
                 facts["vectors"] = vectors
                 facts["dimension"] = (state.dimension or None) if vectors else None
-                facts["resident_bytes"] = self._resident.nbytes(
-                    state.collection
-                ) + self._columns.nbytes(state.collection)
-                facts["searches"] = dict(self._searches.get(state.collection, {}))
+                facts |= self._vectors.facts(state.collection)
                 (facts["kept_vectors"],) = connection.execute(
                     sql.COUNT_KEPT, (state.collection,)
                 ).fetchone()
@@ -425,6 +251,5 @@ class SQLiteReader:
     def close(self) -> None:
         """See `Backend.close`."""
         self._database.close()
-        self._resident.clear()
+        self._vectors.clear()
         self._lexicons.clear()
-        self._columns.clear()

@@ -12,7 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,10 @@ class State:
     dimension: int
     analyzer: str | None
     coded: int = 0
+
+
+NOWHERE: Final = State(0, 0, 0, 0, None)
+"""Where a collection stands that does not exist: none has this key."""
 
 
 class StaleReadError(Exception):

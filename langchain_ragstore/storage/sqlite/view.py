@@ -1,0 +1,171 @@
+"""One state of a collection, read in one transaction; see `storage.base.View`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from langchain_ragstore.filters import EVERYTHING, Filter
+from langchain_ragstore.lexical.bm25 import top
+from langchain_ragstore.model import Found, Hit, Keys, Record, Terms, Vector, ranked
+from langchain_ragstore.storage.base import check_dimension
+from langchain_ragstore.storage.sqlite import lexicon, steps
+from langchain_ragstore.storage.sqlite import statements as sql
+from langchain_ragstore.storage.sqlite.nearest import Vectors
+from langchain_ragstore.storage.sqlite.resident import Resident, State
+from langchain_ragstore.vectors.arrays import cosines
+
+
+class SQLiteView:
+    """What a search sees.
+
+    Args:
+        connection: In a read transaction.
+        collection: The name.
+        state: Where it stands.
+        now: Seconds since the epoch.
+        vectors: Those of the file's collections.
+        texts: The text indexes in memory.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        collection: str,
+        state: State,
+        now: float,
+        vectors: Vectors,
+        texts: Resident[lexicon.Lexicon],
+    ) -> None:
+        self._connection, self._collection = connection, collection
+        self._state, self._now = state, now
+        self._vectors, self._texts = vectors, texts
+        self._matching: tuple[Filter, Keys] | None = None
+        self._ids: dict[int, str] = {}
+
+    def dense(self, vector: Vector, k: int, where: Filter, *, exact: bool = False) -> Found:
+        """See `View.dense`."""
+        if not self._state.dimension or k < 1:
+            return _nothing()
+        here = self._connection, self._state, self._now
+        if not self._vectors.any(*here):
+            return _nothing()
+        check_dimension(self._collection, self._state.dimension, len(vector))
+        matching = partial(self._keys, where)
+        found = self._vectors.nearest(*here, (vector, k, where, exact), matching)
+        return self._ranked(*found, k)
+
+    def lexical(self, query: Terms, k: int, where: Filter) -> Found:
+        """See `View.lexical`."""
+        if k < 1:
+            return _nothing()
+        known, scores, _ = self._scored(query)
+        if where != EVERYTHING:
+            scores = np.where(np.isin(known.records, self._keys(where)), scores, 0.0)
+        places = top(scores, k)
+        return self._ranked(known.records[places], scores[places], k)
+
+    def cosines(self, vector: Vector, keys: Keys) -> NDArray[np.float64]:
+        """See `View.cosines`."""
+        vectors = {
+            key: np.frombuffer(data, np.float32)
+            for key, data in self._rows("r.key, v.data", keys.tolist(), vectors=True)
+            if data is not None
+        }
+        found = dict.fromkeys(keys.tolist(), np.nan)
+        if vectors:
+            scores = cosines(np.stack(list(vectors.values())), vector)
+            found |= zip(vectors, scores.tolist(), strict=True)
+        return np.array(list(found.values()), np.float64)
+
+    def bm25(self, query: Terms, keys: Keys) -> NDArray[np.float64]:
+        """See `View.bm25`."""
+        known, scores, _ = self._scored(query)
+        rows = known.places(keys)
+        found = np.full(len(keys), np.nan)
+        found[rows >= 0] = scores[rows[rows >= 0]]
+        return found
+
+    def reachable(self, query: Terms) -> float:
+        """See `View.reachable`."""
+        return self._scored(query)[2]
+
+    def mean(self) -> Vector | None:
+        """See `View.mean`."""
+        if not self._state.dimension:
+            return None
+        return self._vectors.mean(self._connection, self._state, self._now)
+
+    def keys(self, ids: Collection[str]) -> Keys:
+        """See `View.keys`."""
+        found = steps.keys(
+            self._connection, self._state, self._now, ids=ids, where=EVERYTHING
+        )
+        return np.array(found, np.int64)
+
+    def ids(self, keys: Keys) -> list[str]:
+        """See `View.ids`."""
+        wanted = keys.tolist()
+        unknown = [key for key in wanted if key not in self._ids]
+        if unknown:
+            self._ids |= self._rows("r.key, r.id", unknown)
+        return [self._ids[key] for key in wanted]
+
+    def records(self, keys: Keys, *, vectors: bool) -> list[Record]:
+        """See `View.records`."""
+        wanted = keys.tolist()
+        rows = self._rows(sql.columns(vectors=vectors), wanted, vectors=vectors)
+        found = dict(map(steps.record, rows))
+        return [found[key] for key in wanted]
+
+    def _scored(self, query: Terms) -> tuple[lexicon.Lexicon, NDArray[np.float64], float]:
+        """The text index, each of its rows' BM25, and what a row could reach."""
+        steps.check_query(self._connection, self._state, self._collection, self._now, query)
+        known = self._texts.snapshot(self._connection, self._state)
+        return known, *lexicon.scored(self._connection, known, query, self._now)
+
+    def _keys(self, where: Filter) -> Keys:
+        """The records that match: found once, for both legs."""
+        if self._matching is None or self._matching[0] is not where:
+            found = steps.keys(
+                self._connection, self._state, self._now, ids=None, where=where
+            )
+            self._matching = where, np.array(found, np.int64)
+        return self._matching[1]
+
+    def _ranked(self, keys: Keys, scores: NDArray[np.float64], k: int) -> Found:
+        """The first `k`; equal scores are ordered by id, which is read of those alone."""
+        order = np.argsort(-scores, kind="stable")
+        keys, scores = keys[order], scores[order]
+        same = scores[1:] == scores[:-1]
+        if not same.any():
+            return keys[:k], scores[:k]
+        tied = keys[np.append(same, False) | np.append(False, same)]
+        names = dict(zip(tied.tolist(), self.ids(tied), strict=True))
+        hits = [
+            Hit(Record(names.get(key, ""), "", {"key": key}), score)
+            for key, score in zip(keys.tolist(), scores.tolist(), strict=True)
+        ]
+        best = ranked(hits, k)
+        keys = np.array([hit.record.metadata["key"] for hit in best], np.int64)
+        return keys, scores[: len(best)]
+
+    def _rows(
+        self, columns: str, keys: Sequence[int], *, vectors: bool = False
+    ) -> list[tuple[Any, ...]]:
+        statement = sql.select(columns, sql.AMONG_KEYS, vectors=vectors)
+        given = self._state.collection, self._now
+        return [
+            row
+            for fitted, batch in sql.fitting(statement, keys)
+            for row in self._connection.execute(fitted, [*given, *batch])
+        ]
+
+
+def _nothing() -> Found:
+    return np.empty(0, np.int64), np.empty(0, np.float64)
