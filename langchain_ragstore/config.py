@@ -214,6 +214,12 @@ SQLITE_BUSY_TIMEOUT: Final = 30.0
 SQLITE_IDLE_CONNECTIONS: Final = 8
 """Connections kept open for reuse; more are opened under load and closed after."""
 
+SQLITE_PAGE_SIZE: Final = 16_384
+"""Bytes of a page of a new file. A page holds whole vectors: with SQLite's 4 096 a quarter
+is lost at 384 or 768 dimensions and half at 512, with these a sixteenth, a sixteenth and an
+eighth. A write of one document takes a millisecond longer
+(docs/decisions/0021-vector-index.md)."""
+
 SQLITE_TOMBSTONES: Final = 10_000
 """Deletions remembered per collection, so that other processes can catch up without
 reading the collection anew; one that is further behind reloads."""

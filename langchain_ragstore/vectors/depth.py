@@ -20,8 +20,9 @@ from langchain_ragstore.model import Matrix, Vector
 from langchain_ragstore.vectors.codes import Codes
 from langchain_ragstore.vectors.sketch import Words, distances, words
 
-RANKS: Final = (10, 100)
-"""Of a vector's so many nearest ones the sketches' ranks are measured."""
+RANKS: Final = (10, 20, 50, 100)
+"""Of a vector's so many nearest ones the sketches' ranks are measured: what searches ask
+for by default, alone, for maximal marginal relevance and for hybrid search; and more."""
 
 _AT_ONCE: Final = 1_024
 
@@ -42,26 +43,22 @@ class Depth:
     def candidates(self, k: int, rows: int) -> int:
         """Candidates for the `k` nearest of `rows` vectors.
 
-        Between the measured ranks along a line in logarithms, beyond the last in
-        proportion. A collection that grew has as many more sketches before the same rank.
+        What the next higher of the measured ranks needs, beyond the last in proportion.
+        A collection that grew has as many more sketches before the same rank.
 
         Example:
             ```python
             from langchain_ragstore.vectors.depth import Depth
 
-            depth = Depth(100_000, (500, 2_000))
+            depth = Depth(100_000, (500, 600, 1_000, 2_000))
             assert depth.candidates(10, 100_000) == 1_000  # twice what was needed
+            assert depth.candidates(11, 100_000) == 1_200
             assert depth.candidates(200, 150_000) == 12_000
             ```
         """
-        (low, high), (few, many) = RANKS, self.needed
-        if k <= low:
-            wanted = float(few)
-        elif k >= high:
-            wanted = many * k / high
-        else:
-            share = math.log(k / low) / math.log(high / low)
-            wanted = few * (many / few) ** share
+        steps = zip(RANKS, self.needed, strict=True)
+        beyond = self.needed[-1] * k / RANKS[-1]
+        wanted = next((float(needed) for rank, needed in steps if k <= rank), beyond)
         grown = max(1.0, rows / max(1, self.rows))
         return max(SKETCH_LEAST_DEPTH, k, math.ceil(SKETCH_MARGIN * grown * wanted))
 

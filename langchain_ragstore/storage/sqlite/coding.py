@@ -29,7 +29,7 @@ from langchain_ragstore.model import Keys, Matrix, Vector
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.resident import State
 from langchain_ragstore.vectors.codes import Codes, encode, pack, unpack
-from langchain_ragstore.vectors.depth import Depth, measured
+from langchain_ragstore.vectors.depth import RANKS, Depth, measured
 
 logger = logging.getLogger(__name__)
 
@@ -203,15 +203,14 @@ def codebook(connection: sqlite3.Connection, state: State) -> tuple[Vector, Dept
     row = connection.execute(sql.CODEBOOK, (state.collection,)).fetchone()
     if row is None or len(row[2]) != 4 * state.dimension:
         raise CorruptStoreError("the codes of the vectors lack what was learned from them")
-    few, many = json.loads(row[1])
-    return np.frombuffer(row[2], np.float32), Depth(row[0], (few, many))
+    return np.frombuffer(row[2], np.float32), Depth(row[0], tuple(json.loads(row[1])))
 
 
 def measure(connection: sqlite3.Connection, state: State) -> tuple[Vector, Depth]:
     """Measure the codes that are in the file: their mean, and the depth they need."""
     rows = count(connection, state)
     if not rows:
-        return np.zeros(state.dimension, np.float32), Depth(0, (1, 1))
+        return np.zeros(state.dimension, np.float32), Depth(0, (1,) * len(RANKS))
     return measured(lambda: (codes for _, codes in parts(connection, state)), rows)
 
 

@@ -69,6 +69,7 @@ class Column:
     _known: dict[Hashable, int] = field(default_factory=dict)
     _equal: dict[Hashable, list[int]] = field(default_factory=dict)
     _sorted: dict[str, list[tuple[Any, int]]] = field(default_factory=dict)
+    _order: dict[str, NDArray[np.int32]] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
@@ -94,13 +95,8 @@ class Column:
         numbers = np.fromiter((found.get(key, _MISSING) for key in new.tolist()), np.int32)
         self.numbers = np.concatenate([self.numbers, numbers])
         self.read.append((end, snapshot.generation))
-        if len(self.read) > 1 and len(numbers) < len(self.numbers):
-            self._merge_read()
-
-    def _merge_read(self) -> None:
-        # Searches hold snapshots for moments: only the last parts need to be told apart.
-        if len(self.read) > _PARTS:
-            self.read[:2] = [self.read[1]]
+        if len(self.read) > _PARTS:  # as if the oldest had been read with the next
+            del self.read[0]
 
     def _values_of(
         self, connection: sqlite3.Connection, keys: list[int]
@@ -130,6 +126,7 @@ class Column:
             for name, entries in self._sorted.items():
                 if kind(value) == name and _is_ordered(name, value):
                     insort(entries, (order_value(value), number))
+                    self._order.pop(name, None)
         return number
 
     def mask(self, leaf: Compare, rows: int) -> Mask:
@@ -151,10 +148,11 @@ class Column:
                 fulfilled[number] = leaf.matches("", "", _nested(self.path, value))
         return fulfilled[self.numbers[:rows]]
 
-    def _within(self, operation: str, operand: Any) -> list[int]:
+    def _within(self, operation: str, operand: Any) -> NDArray[np.int32]:
+        """Numbers of the values in a range: found in two lists that are kept sorted."""
         name, bound = kind(operand), order_value(operand)
         if not _is_ordered(name, operand):
-            return []
+            return np.empty(0, np.int32)
         entries = self._sorted.get(name)
         if entries is None:
             entries = self._sorted[name] = sorted(
@@ -162,10 +160,13 @@ class Column:
                 for number, value in enumerate(self.values)
                 if number != _MISSING and kind(value) == name and _is_ordered(name, value)
             )
+        order = self._order.get(name)
+        if order is None:
+            numbers = (number for _, number in entries)
+            order = self._order[name] = np.fromiter(numbers, np.int32, len(entries))
         find = bisect_left if operation in ("gte", "lt") else bisect_right
         at = find(entries, bound, key=lambda entry: entry[0])
-        chosen = entries[at:] if operation in ("gt", "gte") else entries[:at]
-        return [number for _, number in chosen]
+        return order[at:] if operation in ("gt", "gte") else order[:at]
 
 
 _PARTS: Final = 1_000

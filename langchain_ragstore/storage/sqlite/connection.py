@@ -18,6 +18,7 @@ from langchain_ragstore.config import (
     SQLITE_BUSY_TIMEOUT,
     SQLITE_IDLE_CONNECTIONS,
     SQLITE_MINIMUM,
+    SQLITE_PAGE_SIZE,
 )
 from langchain_ragstore.errors import (
     CorruptStoreError,
@@ -195,6 +196,8 @@ class Database:
 
     def _configure(self, connection: sqlite3.Connection) -> None:
         connection.text_factory = _text
+        # Of a new file: one that has pages keeps theirs.
+        connection.execute(f"PRAGMA page_size = {SQLITE_PAGE_SIZE:d}")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("SELECT count(*) FROM sqlite_schema")  # is it a database at all?
