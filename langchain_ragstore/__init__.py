@@ -1,6 +1,10 @@
 """Retrieval for LangChain apps out of one SQLite file."""
 
+from typing import TYPE_CHECKING, Any
+
+from langchain_ragstore.collections import CollectionManager
 from langchain_ragstore.documents import Timestamps, make_document
+from langchain_ragstore.embeddings.batched import BatchedEmbeddings
 from langchain_ragstore.embeddings.hashing import HashingEmbeddings
 from langchain_ragstore.embeddings.local import LocalEmbeddings
 from langchain_ragstore.embeddings.mock import MockEmbeddings
@@ -8,7 +12,9 @@ from langchain_ragstore.errors import (
     AnalyzerMismatchError,
     CorruptStoreError,
     DimensionMismatchError,
+    EmbeddingFailedError,
     EmbeddingMismatchError,
+    EmbeddingUnreachableError,
     FilterError,
     InvalidInputError,
     MissingExtraError,
@@ -27,7 +33,9 @@ from langchain_ragstore.notebook import show_chunks
 from langchain_ragstore.notebook.explanation import Explanation
 from langchain_ragstore.path_report import PathReport
 from langchain_ragstore.pipeline import RagPipeline
+from langchain_ragstore.retrieval.analyze import QueryAnalyzer, QueryProfile
 from langchain_ragstore.retrieval.plan import Plan
+from langchain_ragstore.retrieval.settings import RetrievalConfig
 from langchain_ragstore.retrievers import RagRetriever
 from langchain_ragstore.stores import SQLiteByteStore
 from langchain_ragstore.structured_query import StructuredQueryTranslator
@@ -39,12 +47,27 @@ from langchain_ragstore.text_splitters import (
 )
 from langchain_ragstore.vectorstores import SQLiteVectorStore
 
+if TYPE_CHECKING:
+    from langchain_ragstore.compressors import (
+        CoreTagBoost,
+        DynamicReranker,
+        ModelReranker,
+        SemanticDeduplicator,
+        TopicBucketer,
+    )
+
 __all__ = [
     "AnalyzerMismatchError",
+    "BatchedEmbeddings",
     "CJKRecursiveTextSplitter",
+    "CollectionManager",
+    "CoreTagBoost",
     "CorruptStoreError",
     "DimensionMismatchError",
+    "DynamicReranker",
+    "EmbeddingFailedError",
     "EmbeddingMismatchError",
+    "EmbeddingUnreachableError",
     "Explanation",
     "FilterError",
     "HashingEmbeddings",
@@ -53,16 +76,21 @@ __all__ = [
     "LocalEmbeddings",
     "MissingExtraError",
     "MockEmbeddings",
+    "ModelReranker",
     "PathReport",
     "Plan",
+    "QueryAnalyzer",
+    "QueryProfile",
     "RagPipeline",
     "RagRetriever",
     "RagStoreError",
     "ReadOnlyError",
+    "RetrievalConfig",
     "SQLiteByteStore",
     "SQLiteRecordManager",
     "SQLiteVectorStore",
     "SchemaTooNewError",
+    "SemanticDeduplicator",
     "StorageError",
     "StoreClosedError",
     "StoreLockedError",
@@ -71,8 +99,30 @@ __all__ = [
     "TextAnalyzer",
     "Timestamps",
     "TokenAwareTextSplitter",
+    "TopicBucketer",
     "UnsupportedSQLiteError",
     "evaluate",
     "make_document",
     "show_chunks",
 ]
+
+_COMPRESSORS = {
+    "CoreTagBoost",
+    "DynamicReranker",
+    "ModelReranker",
+    "SemanticDeduplicator",
+    "TopicBucketer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The compressors, at first use: pydantic takes 40 ms to make their classes."""
+    if name not in _COMPRESSORS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from langchain_ragstore import compressors  # noqa: PLC0415
+
+    return getattr(compressors, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -68,8 +68,90 @@ LEAST_SHARED: Final = 3
 """Characters that two chunks must share at their border to be taken for an overlap, where
 their positions do not tell: an equal letter or two stand there by chance."""
 
+# The defaults of `RetrievalConfig`. "The seed's" is the design document of the assistant
+# that this package restates (its phase R); all of them are off until asked for.
+CODE_WEIGHTS: Final = (0.55, 0.35, 0.10)
+"""Weights of meaning, words and title where a query is about code (the seed's)."""
+
+TABLE_WEIGHTS: Final = (0.50, 0.30, 0.20)
+"""The same, where it is about a table (the seed's)."""
+
+CONVERSATIONAL_WEIGHTS: Final = (0.85, 0.10, 0.05)
+"""The same, where it is a turn of a talk (the seed's)."""
+
+OTHER_WEIGHTS: Final = (0.70, 0.20, 0.10)
+"""The same, for all other queries (the seed's)."""
+
+SCHEMA_BONUS: Final = 0.25
+"""What a description of a table's columns gains where a query is about a table (the
+seed's)."""
+
+CORE_FACTOR: Final = 1.33
+"""What the score of a document with a core tag is multiplied by (the seed's)."""
+
+DEDUP_THRESHOLD: Final = 0.88
+"""Cosine above which two results say the same (the seed's). Models differ: with those of
+the E5 kind, two pages of one manual exceed it."""
+
+STAGE_CANDIDATES: Final = 50
+"""Candidates that stages choose from, in searches that fetch no more than k without them:
+as many as a hybrid search fetches."""
+
+RERANKED: Final = 50
+"""Candidates that a reranking model is asked about: in the measurements of
+`DEFAULT_HYBRID_CANDIDATES`, what ranks lower is seldom an answer."""
+
+RERANK_BATCH: Final = 32
+"""Texts in one call of a reranking model: the batch of sentence-transformers."""
+
+RERANK_SECONDS: Final = 30.0
+"""How long a search waits for a reranking model: its first call may have to load it, and
+who asks has given up by then."""
+
+MAX_ABANDONED: Final = 8
+"""Calls of reranking models that may still run after their time was over: a thread cannot
+be ended from outside, so no more are begun."""
+
+MAX_TOPICS: Final = 8
+"""Topics that results are sorted into at most: more are a list again."""
+
+LEAST_SILHOUETTE: Final = 0.1
+"""Mean silhouette (Rousseeuw 1987) from which on results are of several topics: of 10 to 50
+random vectors of 64 to 512 dimensions, which have none, it stayed below."""
+
+TOPIC_ROUNDS: Final = 50
+"""Rounds of k-means at most; with so few points it stands still after about ten."""
+
+TOPIC_WORDS: Final = 3
+"""Words in the label of a topic."""
+
 EXPLAINED_TERMS: Final = 64
 """Terms of a query whose part in a score an explanation looks up, one search for each."""
+
+# --- Analysis of queries (our own figures: docs/decisions/0019-query-analysis.md) ------
+QUERY_SURE: Final = 1.0
+"""Evidence that a query is about code or a table, from a word or shape that is nothing
+else; so much decides."""
+
+QUERY_HINT: Final = 0.5
+"""Evidence of a word with another everyday meaning: two different ones decide, or one and
+an action that goes with it."""
+
+LOGIC_WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
+    {
+        "CONDITIONS": 1.0,
+        "CAUSES": 1.0,
+        "COMPARISONS": 1.0,
+        "NEGATIONS": 0.5,
+        "CONNECTIVES": 0.5,
+        "QUESTIONS": 1.0,
+    }
+)
+"""What a word of each kind adds to a query's logic. What relates two statements counts 1;
+what joins or turns one, half; questions count from the second one on."""
+
+LOGIC_HALF: Final = 2.0
+"""Weight of logic at which `logic_depth` is a half: a condition and a comparison."""
 
 # --- Evaluation ---------------------------------------------------------------------
 DEFAULT_EVALUATION_K: Final = (5, 10, 20)
@@ -88,6 +170,38 @@ DEFAULT_CONCURRENCY: Final = 4
 MAX_GRADE: Final = 100.0
 """Highest grade of relevance; a gain of 2^grade − 1 stays far from overflow."""
 
+# --- Collections ----------------------------------------------------------------------
+DEFAULT_KINDS: Final = ("default", "important", "code", "meeting")
+"""Kinds of collections (the seed's)."""
+
+RETRIEVED_KINDS: Final = ("default", "important")
+"""Kinds that `CollectionManager.retrieve` searches (the seed's)."""
+
+DEFAULT_UNLOAD_SECONDS: Final = 7200.0
+"""How long a collection stays in memory after its last use (the seed's)."""
+
+KIND_WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
+    {"default": 0.8, "important": 1.2}
+)
+"""Factors of the scores that `CollectionManager.retrieve` finds in a kind (the seed's)."""
+
+OTHER_KIND_WEIGHT: Final = 0.8
+"""The factor of every other kind (the seed's)."""
+
+DEFAULT_KIND_DEPTH: Final = 2
+"""How many times `k` is fetched from the default kind (the seed's); the others give `k`."""
+
+DEFAULT_RETRIEVED: Final = 5
+"""Results of `CollectionManager.retrieve` (the seed's)."""
+
+MAX_USER_ID: Final = 255
+"""Characters of a user's id: more than any identity provider's, OpenID Connect's limit for
+a subject among them (Core 1.0, section 2)."""
+
+GIVE_BACK_BYTES: Final = 16_000_000
+"""Bytes of unloaded collections after which the heap is trimmed: it takes up to 5 ms, which
+are spread over the hundreds of searches that unload as much."""
+
 # --- Storing ------------------------------------------------------------------------
 DEFAULT_COLLECTION: Final = "default"
 """Collection of a store that names none."""
@@ -97,6 +211,32 @@ DEFAULT_NAMESPACE: Final = "default"
 
 DEFAULT_EMBED_BATCH: Final = 64
 """Texts sent to an embedder in one call; bounds what one refused call costs."""
+
+DEFAULT_EMBED_CONCURRENCY: Final = 4
+"""Batches that `BatchedEmbeddings` has under way at once: answers of services take 0.1 to
+1 second, mostly of waiting; more of them meet the limits of small accounts first."""
+
+DEFAULT_EMBED_RETRIES: Final = 6
+"""Times that a batch is sent again to a service that is busy: with the waits below they
+last longer than a minute, the span over which services count calls and tokens."""
+
+EMBED_BACKOFF: Final = (1.0, 60.0)
+"""Seconds before a batch is sent again, doubled each time up to the second figure, if the
+service does not say itself. A random part of up to a half is taken off, so that several
+clients do not come back together (Brooker, Exponential Backoff And Jitter, AWS 2015)."""
+
+EMBED_PATIENCE: Final = 300.0
+"""Seconds that a service may ask for (`Retry-After`); who asks for more has closed for the
+day, and is better told of by an error."""
+
+BYTES_A_TOKEN: Final = 2
+"""UTF-8 bytes that count as a token where nobody says how to count. On the LibreOffice help
+that is 2.2 times cl100k_base's count in English and 1.5 times in Chinese and Japanese, and
+other models' tokenizers make more. Too many batches cost a little, a refused one a call."""
+
+TOKEN_MARGIN: Final = 0.9
+"""Part of a refused limit of tokens that is used after that, since the estimate is off by
+another factor for each text."""
 
 PROBE_TEXT: Final = "The quick brown fox jumps over the lazy dog. 敏捷的狐狸。いろはにほ"
 """What a model embeds to be known again; letters of several scripts tell models apart
@@ -276,6 +416,13 @@ SEGMENT_ROWS: Final = 64
 
 SEGMENT_FAN_OUT: Final = 4
 """Segments of about one size that are merged into one."""
+
+LARGE_SIZE: Final = 3
+"""Sizes below are small segments, of up to `SEGMENT_ROWS * SEGMENT_FAN_OUT ** 2` rows."""
+
+LARGE_FAN_OUT: Final = 8
+"""Segments of one size above that are merged into one: each posting of a large index is
+rewritten half as often as by fours, and a search reads few segments more."""
 
 MERGE_BLOCKS: Final = 64
 """Blocks that one write merges, or eight times what it wrote if that is more: about a

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Self
 
 from langchain_core.documents import Document
@@ -30,6 +30,7 @@ from langchain_ragstore.documents import (
 from langchain_ragstore.embedder import Embedder, new_identity
 from langchain_ragstore.errors import FilterError, InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, Filter, both, identity
+from langchain_ragstore.keeper import Keeper
 from langchain_ragstore.model import Record
 from langchain_ragstore.scope import Scope
 from langchain_ragstore.storage.base import Backend
@@ -63,6 +64,7 @@ class DocumentReader(VectorStore):
             identity=new_identity(embedding) if in_memory else None,
         )
         self._scope = scope or Scope()
+        self._keeper: Keeper | None = None
         self._id_factory = id_factory
         self._analyzer = to_analyzer(text_analyzer)
         self._index_text = to_index_text(index_text)
@@ -170,9 +172,10 @@ class DocumentReader(VectorStore):
     def collections(self) -> list[str]:
         """Names of the collections that hold documents, in the same file.
 
-        A view names its own alone, and only if it sees something in it.
+        A view, and a store of a `CollectionManager`, names its own alone, and only if it
+        sees something in it.
         """
-        if self._scope.where == EVERYTHING:
+        if self._scope.where == EVERYTHING and self._keeper is None:
             return self._backend.collections()
         return [self.collection_name] if self.count() else []
 
@@ -230,9 +233,37 @@ class DocumentReader(VectorStore):
         view._scope = self._scope.narrowed(where)  # noqa: SLF001 - a copy of this very store
         return view
 
+    def beside(self, collection_name: str, keeper: Keeper) -> Self:
+        """The store of another collection of the same file.
+
+        Args:
+            collection_name: Its name.
+            keeper: Who closes the file, and is told when the collection is searched.
+
+        Returns:
+            A store of the same class, with the same model and settings.
+        """
+        store = copy.copy(self)
+        store.collection_name = to_name("collection_name", collection_name)
+        store._embedder = self._embedder.elsewhere(collection_name)  # noqa: SLF001 - as above
+        store._keeper = keeper  # noqa: SLF001 - as above
+        return store
+
+    def _in_use(self) -> AbstractContextManager[None]:
+        """While the block runs, nobody frees what is in memory of the collection."""
+        keeper = self._keeper
+        return nullcontext() if keeper is None else keeper.using(self.collection_name)
+
     def close(self) -> None:
-        """Close the file; any later use raises `StoreClosedError`. Twice is fine."""
-        self._backend.close()
+        """Close the file; any later use raises `StoreClosedError`. Twice is fine.
+
+        The store of a `CollectionManager` only frees its memory: the file is the
+        manager's.
+        """
+        if self._keeper is None:
+            self._backend.close()
+        else:
+            self._keeper.unload(self.collection_name)
 
     @contextmanager
     def closed_on_error(self) -> Iterator[None]:

@@ -67,7 +67,7 @@ class DocumentStore(DocumentWriter):
             replace(record, expires_at=stored[record.id].expires_at)
             for record in self._records(*to_parts(given, {}), wanted, {})
         ]
-        with self._embedder.rescue():
+        with self._embedder.rescue([r.indexed for r in records]):
             unique = last_of_each(records)
             self._check_analyzer()
             self._write(unique, self._embedder.embed(by_digest(unique)))

@@ -70,7 +70,7 @@ class DocumentWriter(TextIndexed):
         """
         records = self._records(texts, metadatas, ids, kwargs)
         self._check_analyzer()
-        with self._embedder.rescue():
+        with self._embedder.rescue([r.indexed for r in records]):
             unique = last_of_each(records)
             made = self._embedder.embed(by_digest(unique), kwargs.get("batch_size"))
             self._write(unique, made)
@@ -88,7 +88,7 @@ class DocumentWriter(TextIndexed):
         """As `add_texts`, awaiting the embedder."""
         records = self._records(texts, metadatas, ids, kwargs)
         await run_in_executor(None, self._check_analyzer)
-        with self._embedder.rescue():
+        with self._embedder.rescue([r.indexed for r in records]):
             unique = last_of_each(records)
             size = kwargs.get("batch_size")
             made = await self._embedder.aembed(by_digest(unique), size)
@@ -194,7 +194,7 @@ class DocumentWriter(TextIndexed):
         Yields:
             Each source in order, after its own transaction.
         """
-        steps = self._writer().steps(sources, batch_size)
+        steps = self._writer().steps(sources, self._embedder.at_once(batch_size))
         with self._embedder.rescue():
             step = advance(steps, None)
             while step:
@@ -209,7 +209,7 @@ class DocumentWriter(TextIndexed):
         self, sources: Iterable[Source], *, batch_size: int | None = None
     ) -> AsyncIterator[Done]:
         """As `replace_sources`, awaiting the embedder; `sources` are read in a thread."""
-        steps = self._writer().steps(sources, batch_size)
+        steps = self._writer().steps(sources, self._embedder.at_once(batch_size))
         with self._embedder.rescue():
             step = await run_in_executor(None, advance, steps, None)
             while step:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, Final, TypeAlias
+from contextlib import aclosing, closing, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -13,11 +15,14 @@ from langchain_core.runnables import run_in_executor
 
 from langchain_ragstore.config import DEFAULT_EMBED_BATCH, PROBE_TEXT
 from langchain_ragstore.documents import to_count
+from langchain_ragstore.embeddings.batched import BatchedEmbeddings, name_of
+from langchain_ragstore.embeddings.named import to_model
+from langchain_ragstore.embeddings.running import Answered
 from langchain_ragstore.errors import (
     DimensionMismatchError,
+    EmbeddingFailedError,
     EmbeddingMismatchError,
     InvalidInputError,
-    MissingExtraError,
 )
 from langchain_ragstore.model import Fingerprint, Matrix, Vector
 from langchain_ragstore.storage.base import Backend, check_model
@@ -25,10 +30,14 @@ from langchain_ragstore.unstored import Unstored
 from langchain_ragstore.vectors.arrays import unit_matrix, unit_vector
 
 Calls: TypeAlias = Generator[list[str], Any, None]
-"""Gives texts for the model, and is sent what the model answers."""
+"""Gives texts for the model, and is sent their vectors."""
 
-_NAMES: Final = ("model", "model_name", "model_id", "deployment", "repo_id")
-"""Attributes in which LangChain's classes keep the name of what they call."""
+
+@dataclass(slots=True)
+class _Introduced:
+    """What a model is known by, for all who use it."""
+
+    fingerprint: Fingerprint | None = None
 
 
 class Embedder:
@@ -62,15 +71,16 @@ class Embedder:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.model = to_model(model)
+        self._batched = None if self.model is None else BatchedEmbeddings.of(self.model)
         self._backend, self._collection, self._check = backend, collection, check
         self._unstored = Unstored(backend, collection, clock)
         self._identity = identity
-        self._fingerprint = identity if self.model is not None else None
+        self._introduced = _Introduced(identity if self.model is not None else None)
 
     @property
     def fingerprint(self) -> Fingerprint | None:
         """What the model is known by; None before it was needed, or if nobody asks."""
-        return self._fingerprint
+        return self._introduced.fingerprint
 
     # --- texts -------------------------------------------------------------------------
 
@@ -94,68 +104,57 @@ class Embedder:
                 cannot be stored; names the text.
             EmbeddingMismatchError: Another model made the collection's vectors.
         """
-        model = self.model
+        model = self._batched
         if model is None:
             return self._backend.known(self._collection, texts, None)
-        vectors: dict[bytes, Vector] = {}
-        calls = self._calls(vectors, texts, batch_size)
-        batch = next(calls, None)
-        while batch is not None:
-            with _explained(batch):
-                answer = model.embed_documents(batch)
-            batch = _sent(calls, answer)
+        size = to_batch_size(batch_size)
+        if not texts:
+            return {}
+        made = _Made(texts, self.introduce())
+        made.vectors.update(self._backend.known(self._collection, texts, made.maker))
+        with closing(model.answers(made.unknown(), size)) as answers:
+            for answered in answers:
+                self._unstored.add(made.take(answered), made.maker)
         self._check_same(model)
-        return vectors
+        return made.vectors
 
     async def aembed(
         self, texts: Mapping[bytes, str], batch_size: int | None = None
     ) -> dict[bytes, Vector]:
         """As `embed`, awaiting the model."""
-        model = self.model
+        model = self._batched
         if model is None:
             return await run_in_executor(
                 None, self._backend.known, self._collection, texts, None
             )
-        vectors: dict[bytes, Vector] = {}
-        calls = self._calls(vectors, texts, batch_size)
-        batch = await run_in_executor(None, next, calls, None)
-        while batch is not None:
-            with _explained(batch):
-                answer = await model.aembed_documents(batch)
-            batch = await run_in_executor(None, _sent, calls, answer)
+        size = to_batch_size(batch_size)
+        if not texts:
+            return {}
+        made = _Made(texts, await self.aintroduce())
+        known = await run_in_executor(
+            None, self._backend.known, self._collection, texts, made.maker
+        )
+        made.vectors.update(known)
+        async with aclosing(model.aanswers(made.unknown(), size)) as answers:
+            async for answered in answers:
+                new = await run_in_executor(None, made.take, answered)
+                await run_in_executor(None, self._unstored.add, new, made.maker)
         self._check_same(model)
-        return vectors
+        return made.vectors
 
-    def _check_same(self, model: Embeddings) -> None:
+    def at_once(self, batch_size: int | None = None) -> int:
+        """How many texts the model can have under way, so that all its calls are full."""
+        size = to_batch_size(batch_size)
+        model = self._batched
+        return size or DEFAULT_EMBED_BATCH if model is None else model.at_once(size)
+
+    def _check_same(self, model: BatchedEmbeddings) -> None:
         """Refuse vectors of a model that was exchanged while it made them."""
-        if self.model is not model:
+        if self._batched is not model:
             raise EmbeddingMismatchError(
                 f"collection {self._collection!r} was given another model by reembed() "
                 "while texts were embedded for it; nothing was stored, try again"
             )
-
-    def _calls(
-        self,
-        vectors: dict[bytes, Vector],
-        texts: Mapping[bytes, str],
-        batch_size: int | None,
-    ) -> Calls:
-        """Fill in vectors, and ask for those that are not stored yet."""
-        size = _batch_size(batch_size)
-        if not texts:
-            return
-        yield from self._before_use()
-        maker = self._fingerprint  # whatever becomes of this embedder meanwhile
-        vectors.update(self._backend.known(self._collection, texts, maker))
-        unknown = [digest for digest in texts if digest not in vectors]
-        for start in range(0, len(unknown), size):
-            digests = unknown[start : start + size]
-            batch = [texts[digest] for digest in digests]
-            matrix = unit_matrix(_as_many(batch, (yield list(batch))), batch)
-            _check_length(matrix, vectors)
-            new = dict(zip(digests, matrix, strict=True))
-            vectors.update(new)
-            self._unstored.add(new, maker)
 
     @property
     def checks(self) -> bool:
@@ -164,26 +163,31 @@ class Embedder:
 
     def introduce(self) -> Fingerprint | None:
         """Learn what the model is known by, if models are compared."""
-        calls = self._before_use()
-        probe = next(calls, None)
-        if probe is not None and self.model is not None:
-            with _explained(probe):
-                answer = self.model.embed_documents(probe)
-            _sent(calls, answer)
-        return self._fingerprint
+        self._probe(self._before_use())
+        return self.fingerprint
 
     async def aintroduce(self) -> Fingerprint | None:
         """As `introduce`, awaiting the model."""
-        calls = self._before_use()
+        await self._aprobe(self._before_use())
+        return self.fingerprint
+
+    def _probe(self, calls: Calls) -> None:
+        probe = next(calls, None)
+        if probe is not None and self._batched is not None:
+            with _explained(), closing(self._batched.answers(probe)) as answers:
+                (answered,) = answers
+            _send(calls, answered.vectors)
+
+    async def _aprobe(self, calls: Calls) -> None:
         probe = await run_in_executor(None, next, calls, None)
-        if probe is not None and self.model is not None:
-            with _explained(probe):
-                answer = await self.model.aembed_documents(probe)
-            await run_in_executor(None, _sent, calls, answer)
-        return self._fingerprint
+        if probe is not None and self._batched is not None:
+            with _explained():
+                async with aclosing(self._batched.aanswers(probe)) as answers:
+                    (answered,) = [answered async for answered in answers]
+            await run_in_executor(None, _send, calls, answered.vectors)
 
     def _before_use(self) -> Calls:
-        if self._check or self._fingerprint is not None:
+        if self._check or self.fingerprint is not None:
             yield from self._introduction(self._noted())
 
     def beside(self, model: Embeddings | str, collection: str) -> Embedder:
@@ -191,29 +195,48 @@ class Embedder:
         fresh = None if self._identity is None else new_identity(model)
         return Embedder(model, self._backend, collection, check=self._check, identity=fresh)
 
+    def elsewhere(self, collection: str) -> Embedder:
+        """The same model for another collection of the same file; one probe for both."""
+        other = copy.copy(self)
+        other._collection = collection  # noqa: SLF001 - a copy of this very embedder
+        other._unstored = self._unstored.elsewhere(collection)  # noqa: SLF001 - as above
+        return other
+
     def become(self, other: Embedder) -> None:
         """Take over another one's model, whose vectors the collection has now."""
-        self.model, self._fingerprint = other.model, other.fingerprint
+        self.model, self._batched = other.model, other._batched
+        self._introduced = other._introduced
         self._identity = other._identity
 
     def agrees(self, model: object) -> bool:
         """Whether a model is still this one and the collection's, as far as is known."""
         if self.model is not model:
             return False
-        noted = self._noted() if self._fingerprint is not None else None
-        return noted is None or noted.agrees(self._fingerprint or noted)
+        noted = self._noted() if self.fingerprint is not None else None
+        return noted is None or noted.agrees(self.fingerprint or noted)
 
     def stored(self, digests: Iterable[bytes | None]) -> None:
         """Tell that texts have records now."""
         self._unstored.stored(digests)
 
     @contextmanager
-    def rescue(self) -> Iterator[None]:
-        """If the block fails, keep what was embedded in it for the next try."""
+    def rescue(self, texts: Sequence[str | None] = ()) -> Iterator[None]:
+        """If the block fails, keep what was embedded in it for the next try.
+
+        Args:
+            texts: What is embedded for each thing that the caller was given, to tell which
+                of them the model failed at.
+        """
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             self._unstored.keep()
+            if isinstance(error, EmbeddingFailedError):
+                error.index = texts.index(error.text) if error.text in texts else None
+                if self.fingerprint is not None:
+                    error.add_note(
+                        "What was embedded before is kept: the same call embeds the rest."
+                    )
             raise
 
     # --- queries -----------------------------------------------------------------------
@@ -226,24 +249,26 @@ class Embedder:
             EmbeddingMismatchError: Another model made the collection's vectors.
         """
         model = self._for_query(query)
-        calls = self._before_query()
-        probe = next(calls, None)
-        if probe is not None:
-            with _explained(probe):
-                answer = model.embed_documents(probe)
-            _sent(calls, answer)
+        self.agree()
         return _given(model.embed_query(query))
 
     async def aembed_query(self, query: str) -> list[float]:
         """As `embed_query`, awaiting the model."""
         model = self._for_query(query)
-        calls = self._before_query()
-        probe = await run_in_executor(None, next, calls, None)
-        if probe is not None:
-            with _explained(probe):
-                answer = await model.aembed_documents(probe)
-            await run_in_executor(None, _sent, calls, answer)
+        await self.aagree()
         return _given(await model.aembed_query(query))
+
+    def agree(self) -> None:
+        """Compare the model with that of the collection's vectors, if there are any.
+
+        Raises:
+            EmbeddingMismatchError: Another model made them.
+        """
+        self._probe(self._before_query())
+
+    async def aagree(self) -> None:
+        """As `agree`, awaiting the model."""
+        await self._aprobe(self._before_query())
 
     def _for_query(self, query: str) -> Embeddings:
         if not isinstance(query, str):
@@ -258,18 +283,16 @@ class Embedder:
     # --- the model -----------------------------------------------------------------------
 
     def _before_query(self) -> Calls:
-        asked = self._check or self._fingerprint is not None
-        stored = self._noted() if asked else None
-        if stored is not None:
+        asked = self._check or self.fingerprint is not None
+        if asked and (stored := self._noted()) is not None:
             yield from self._introduction(stored)
 
     def _introduction(self, stored: Fingerprint | None) -> Calls:
         """Learn the model's fingerprint, once, and compare it with the collection's."""
-        if self._fingerprint is None:
-            answer = _as_many([PROBE_TEXT], (yield [PROBE_TEXT]))
-            (probe,) = unit_matrix(answer, [PROBE_TEXT])
-            self._fingerprint = Fingerprint(_name(self.model), probe)
-        check_model(self._collection, stored, self._fingerprint)
+        if self.fingerprint is None:
+            (probe,) = unit_matrix((yield [PROBE_TEXT]), [PROBE_TEXT])
+            self._introduced.fingerprint = Fingerprint(name_of(self.model), probe)
+        check_model(self._collection, stored, self.fingerprint)
 
     def _noted(self) -> Fingerprint | None:
         return self._backend.fingerprint(self._collection)
@@ -278,7 +301,7 @@ class Embedder:
 def new_identity(model: object) -> Fingerprint:
     """What tells a model from every other in this process, without asking it."""
     return Fingerprint(
-        _name(model), unit_vector(np.random.default_rng().normal(size=16).tolist())
+        name_of(model), unit_vector(np.random.default_rng().normal(size=16).tolist())
     )
 
 
@@ -288,70 +311,64 @@ def _given(vector: Any) -> list[float]:
     return vector  # type: ignore[no-any-return]
 
 
-def _sent(calls: Calls, answer: Any) -> list[str] | None:
-    """What is asked next; None at the end."""
-    try:
-        return calls.send(answer)
-    except StopIteration:
-        return None
+class _Made:
+    """Vectors of texts, as far as there are some.
+
+    Args:
+        texts: By digest.
+        maker: Of the vectors.
+    """
+
+    def __init__(self, texts: Mapping[bytes, str], maker: Fingerprint | None) -> None:
+        self.texts, self.maker = texts, maker  # whatever becomes of the embedder meanwhile
+        self.vectors: dict[bytes, Vector] = {}
+        self._asked: list[bytes] = []
+
+    def unknown(self) -> list[str]:
+        """Texts without a vector."""
+        self._asked = [digest for digest in self.texts if digest not in self.vectors]
+        return [self.texts[digest] for digest in self._asked]
+
+    def take(self, answered: Answered) -> dict[bytes, Vector]:
+        """Check vectors of some of the unknown texts; returns them."""
+        digests = self._asked[answered.start : answered.start + len(answered.vectors)]
+        batch = [self.texts[digest] for digest in digests]
+        matrix = unit_matrix(answered.vectors, batch)
+        _check_length(matrix, self.vectors)
+        new = dict(zip(digests, matrix, strict=True))
+        self.vectors.update(new)
+        return new
+
+
+def _send(calls: Calls, vectors: Sequence[Any]) -> None:
+    """Give what was asked for last."""
+    with suppress(StopIteration):
+        calls.send(vectors)
 
 
 @contextmanager
-def _explained(texts: Sequence[str]) -> Iterator[None]:
-    """If it is the probe that fails, say where it comes from."""
+def _explained() -> Iterator[None]:
+    """If the probe fails, say where it comes from."""
     try:
         yield
     except Exception as error:
-        if texts == [PROBE_TEXT]:
-            error.add_note(
-                "The text is a probe: by its vector an embedding model is known again. "
-                "check_model=False does without."
-            )
+        if isinstance(error, EmbeddingFailedError):
+            error.index = None
+        error.add_note(
+            "The text is a probe: by its vector an embedding model is known again. "
+            "check_model=False does without."
+        )
         raise
 
 
-def _name(model: object) -> str:
-    """What people call a model: its class, and what the class says it calls."""
-    found = (getattr(model, attribute, None) for attribute in _NAMES)
-    given = next((name for name in found if name and isinstance(name, str)), None)
-    return type(model).__name__ + (f" {given!r}" if given else "")
-
-
-def to_model(given: Embeddings | str | None) -> Embeddings | None:
-    """What an `embedding` argument means.
+def to_batch_size(given: int | None) -> int | None:
+    """What a `batch_size` means; None for the model's own.
 
     Raises:
-        InvalidInputError: It is no model and names none.
-        MissingExtraError: A name needs the `langchain` package.
+        InvalidInputError: It is below 1.
     """
-    model = _named(given) if isinstance(given, str) else given
-    if model is not None and not isinstance(model, Embeddings):
-        raise InvalidInputError(
-            f"embedding is a LangChain Embeddings, a 'provider:model' string or None, got "
-            f"{type(given).__name__}: {given!r}"
-        )
-    return model
-
-
-def _named(name: str) -> Embeddings:
-    if ":" not in name:
-        raise InvalidInputError(
-            f"embedding={name!r} names no model: write 'provider:model', or an embedding "
-            "such as HashingEmbeddings(); a file is given as path=..."
-        )
-    try:
-        from langchain.embeddings import init_embeddings  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise MissingExtraError("langchain") from error
-    model = init_embeddings(name)
-    if not isinstance(model, Embeddings):
-        raise InvalidInputError(f"{name!r} does not name an embedding model")
-    return model
-
-
-def _batch_size(given: int | None) -> int:
-    size = DEFAULT_EMBED_BATCH if given is None else to_count("batch_size", given)
-    if size < 1:
+    size = None if given is None else to_count("batch_size", given)
+    if size is not None and size < 1:
         raise InvalidInputError(f"batch_size must be at least 1, got {given}")
     return size
 
@@ -363,17 +380,3 @@ def _check_length(matrix: Matrix, earlier: Mapping[bytes, Vector]) -> None:
             f"the embedding model returned vectors of {len(matrix[0])} dimensions after "
             f"ones of {len(first)}; an embedder must keep one length"
         )
-
-
-def _as_many(batch: list[str], vectors: Any) -> Sequence[Any]:
-    if not isinstance(vectors, (Sequence, np.ndarray)):
-        kind = type(vectors).__name__
-        raise InvalidInputError(
-            f"the embedding model returned a {kind}, not a list of vectors"
-        )
-    if len(vectors) != len(batch):
-        raise InvalidInputError(
-            f"the embedding model returned {len(vectors)} vectors for {len(batch)} texts; "
-            "nothing was stored"
-        )
-    return list(vectors)

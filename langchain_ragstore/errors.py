@@ -15,6 +15,8 @@ RagStoreError
 │   ├── SchemaTooNewError                 written by a newer release
 │   ├── UnsupportedSQLiteError            the SQLite library is too old or lacks JSON1
 │   └── CorruptStoreError                 not a database, or a damaged one
+├── EmbeddingFailedError                  an embedding model raised an error; at which text
+│   └── EmbeddingUnreachableError (ConnectionError)   nobody answered
 ├── UnreadableFileError                   a file that cannot be loaded, and why
 └── MissingExtraError (ImportError)       a missing extra; the message is the pip command
 ```
@@ -24,6 +26,8 @@ stores keeps working. Messages name the values that disagree and the way out.
 """
 
 from __future__ import annotations
+
+from langchain_ragstore.config import EXCERPT
 
 
 class RagStoreError(Exception):
@@ -103,6 +107,46 @@ class UnreadableFileError(RagStoreError):
 
     def __str__(self) -> str:
         return f"{self.path} cannot be read: {self.reason}"
+
+
+class EmbeddingFailedError(RagStoreError):
+    """An embedding model raised an error, which is this one's `__cause__`.
+
+    Attributes:
+        model: What the model is called.
+        text: The one it failed at, or the first of the batch it failed at.
+        index: Where in the caller's list that is; None if the caller gave no list.
+        count: How many texts the batch had: 1 if it is known which one is at fault.
+        reason: What the model said.
+        way_out: What to do about it.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        way_out: str,
+        model: str,
+        text: str,
+        index: int | None = None,
+        count: int = 1,
+    ) -> None:
+        """Name the model, the text and the reason."""
+        super().__init__(reason, way_out, model, text, index, count)
+        self.reason, self.way_out = reason, way_out
+        self.model, self.text, self.index, self.count = model, text, index, count
+
+    def __str__(self) -> str:
+        shown = f"{self.text[:EXCERPT]!r}" + ("…" if len(self.text) > EXCERPT else "")
+        place = (
+            f"the text {shown}" if self.index is None else f"text {self.index} ({shown})"
+        )
+        if self.count > 1:
+            place = f"a batch of {self.count} texts that begins with {place}"
+        return f"{self.model} failed at {place}: {self.reason}; {self.way_out}"
+
+
+class EmbeddingUnreachableError(EmbeddingFailedError, ConnectionError):
+    """The service behind an embedding model did not answer."""
 
 
 class MissingExtraError(RagStoreError, ImportError):

@@ -14,9 +14,16 @@ from langchain_ragstore.errors import StorageError
 from langchain_ragstore.filters import both
 from langchain_ragstore.ingestion import IngestReport
 from langchain_ragstore.retrieval.cut import relevance
+from langchain_ragstore.stage_request import STAGE_KEYWORDS
 
-SEARCH_KEYWORDS: Final = ("k", "filter", "score_threshold")
-"""What a search of any store takes."""
+UNSTAGED_KEYWORDS: Final = (
+    *("k", "filter", "score_threshold", "with_scores"),
+    *STAGE_KEYWORDS,
+)
+"""What a retriever over any store takes; `foreign_stages` reads what no store does."""
+
+SEARCH_KEYWORDS: Final = (*UNSTAGED_KEYWORDS, "fetch_k")
+"""The same, with candidates to choose from."""
 
 # --- searching ---------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Final
 OTHER_NAMES: Final = {
     "alpha": "weights",
     "collection": "collection_name",
+    "config": "retrieval_config",
     "connection": "path",
     "db_file": "path",
     "db_path": "path",

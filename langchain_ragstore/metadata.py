@@ -118,6 +118,8 @@ def _plain(value: Any, path: tuple[str, ...], outer: tuple[int, ...]) -> Any:
     """One value as plain JSON; `path` names it, `outer` are the ids around it."""
     if value is None or isinstance(value, bool):
         return value
+    if type(value) is str and is_clean(value):  # the most frequent: no further questions
+        return value
     if isinstance(value, Enum) and isinstance(value, (str, int)):
         return _plain(value.value, path, outer)
     if isinstance(value, str):

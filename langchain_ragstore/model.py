@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,64 @@ class Terms:
     analyzer: str = ""
 
 
+class PieceKeys(Protocol):
+    """What gives the numbers of the terms of words; see `lexical.pieces`."""
+
+    def of(self, pieces: Iterable[str | bytes]) -> bytes:
+        """Those of some words, one after the other, 8 bytes each."""
+
+    def of_ascii(
+        self, texts: Sequence[str]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Those of ASCII texts, and the place of the text of each."""
+
+
+class Analyzer(Protocol):
+    """What makes terms of texts."""
+
+    @property
+    def description(self) -> str:
+        """What the terms depend on, in a line."""
+
+    @property
+    def keys_of(self) -> PieceKeys | None:
+        """The numbers of words' terms.
+
+        None if texts have terms besides those of their words and pairs of characters.
+        """
+
+    def index_terms(self, text: str, title: str = "") -> Terms:
+        """What a text and its title are found by."""
+
+
+class Unanalyzed(NamedTuple):
+    """A text whose terms are still to be made; an engine makes those of many at once.
+
+    Attributes:
+        body: The text.
+        title: Its title, empty for none.
+        by: What makes the terms.
+    """
+
+    body: str
+    title: str
+    by: Analyzer
+
+    @property
+    def analyzer(self) -> str:
+        """What makes the terms, as it is called in `Terms`."""
+        return self.by.description
+
+    @property
+    def characters(self) -> int:
+        """How long it is."""
+        return len(self.body) + len(self.title)
+
+    def terms(self) -> Terms:
+        """The terms."""
+        return self.by.index_terms(self.body, self.title)
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One stored chunk.
@@ -85,12 +143,12 @@ class Record:
     created_at: float | None = None
     updated_at: float | None = None
     expires_at: float | None = None
-    terms: Terms | None = field(default=None, compare=False, repr=False)
+    terms: Terms | Unanalyzed | None = field(default=None, compare=False, repr=False)
     indexed: str | None = field(default=None, compare=False, repr=False)
     digest: bytes | None = field(default=None, compare=False, repr=False)
     encoded: str | None = field(default=None, compare=False, repr=False)
 
-    def completed(self, vector: Vector | None, terms: Terms | None) -> Record:
+    def completed(self, vector: Vector | None, terms: Unanalyzed | None) -> Record:
         """With what it is found by; a digest without a vector means nothing.
 
         Written out, since `dataclasses.replace` takes as long as all the rest of a write.
@@ -146,12 +204,20 @@ class Hit:
             BM25). A signal that was not measured is absent, which is not the same as 0.
         joined: Ids of the chunks that the text was joined from, in reading order; empty
             if it is the record's own.
+        notes: What stages have to say in words, by name: a topic, or why a reranker's
+            answer is missing.
     """
 
     record: Record
     score: float
     signals: Mapping[str, float] = field(default_factory=dict)
     joined: tuple[str, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
+
+    def noted(self, name: str, words: str | None) -> tuple[tuple[str, str], ...]:
+        """Its notes with another one under a name; None to take that away."""
+        others = tuple(note for note in self.notes if note[0] != name)
+        return others if words is None else (*others, (name, words))
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,5 +131,7 @@ class Reembedding(DocumentStore):
 
     def _adopted(self, staging: Embedder) -> int:
         self._embedder.become(staging)
+        if self._keeper is not None:
+            self._keeper.hold(self)
         logger.info("%s: embedded with %r", self.collection_name, staging.model)
         return self._backend.count(self.collection_name)

@@ -12,6 +12,7 @@ from langchain_core.callbacks import (
     CallbackManagerForRetrieverRun,
 )
 from langchain_core.documents import Document
+from langchain_core.runnables import run_in_executor
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 from pydantic import model_validator
 from typing_extensions import override
@@ -23,8 +24,15 @@ from langchain_ragstore.errors import InvalidInputError, StorageError
 from langchain_ragstore.filters import both
 from langchain_ragstore.keywords import refuse_unknown
 from langchain_ragstore.notebook.explanation import Explanation
+from langchain_ragstore.retrieval.settings import RetrievalConfig
 from langchain_ragstore.search_request import KINDS, SEARCH_KEYWORDS, known_kind
 from langchain_ragstore.searching import Scored, Searcher, documents_of
+from langchain_ragstore.stage_request import (
+    STAGE_KEYWORDS,
+    to_config,
+    to_reranker,
+    to_tags,
+)
 
 _OTHERS_SEARCH: Final = "similarity"
 """What stores of other packages can do."""
@@ -41,8 +49,9 @@ class RagRetriever(VectorStoreRetriever):
     user may see); keywords that no search reads are refused; `k` may be given directly;
     and it explains its results.
 
-    Over a store of another package it searches by similarity, takes `k`, `filter` and
-    `score_threshold`, and says so if it is asked for more.
+    Over a store of another package it searches by similarity. It takes `k`, `filter`,
+    `score_threshold`, `with_scores`, `core_tags`, `reranker`, and of `retrieval_config`
+    what needs no vectors, and says so if it is asked for more.
 
     Attributes:
         vectorstore: What is searched.
@@ -57,6 +66,13 @@ class RagRetriever(VectorStoreRetriever):
         related: Whether documents without any likeness to the query (a score of at most
             1e-10) are left out, and everything for a blank query, as `RagPipeline` does.
             Scores of other packages' stores are not cut.
+        retrieval_config: What else is done to what is found; None for nothing. This,
+            `core_tags` and `reranker` may be given to `invoke`, too, where they win.
+        core_tags: Documents that have one of these tags, or are core by themselves, rank
+            higher.
+        reranker: A `BaseCrossEncoder`; a function, also an async one, of the query and a
+            list of texts that gives their scores; or an `Embeddings`. It orders the first
+            candidates; if it fails or takes too long, they stay as they are.
 
     Example:
         ```python
@@ -76,10 +92,17 @@ class RagRetriever(VectorStoreRetriever):
 
     k: int | None = None
     related: bool = False
+    retrieval_config: RetrievalConfig | None = None
+    core_tags: tuple[str, ...] | None = None
+    reranker: Any = None
 
     @model_validator(mode="before")
     @classmethod
     def _check_search_kwargs(cls, values: dict[str, Any]) -> dict[str, Any]:
+        fields = cls.model_fields
+        refuse_unknown(
+            "RagRetriever", {key: None for key in values if key not in fields}, fields
+        )
         search_kwargs = dict(values.get("search_kwargs") or {})
         unknown = {key: None for key in search_kwargs if key not in SEARCH_KEYWORDS}
         refuse_unknown("search_kwargs", unknown, SEARCH_KEYWORDS)
@@ -89,7 +112,15 @@ class RagRetriever(VectorStoreRetriever):
         search_type = values.get("search_type")
         if search_type is None:
             search_type = default_search(values.get("vectorstore"))
-        return {**values, "search_type": search_type, "search_kwargs": search_kwargs}
+        tags, given = values.get("core_tags"), values.get("retrieval_config")
+        to_reranker(values.get("reranker"))
+        return {
+            **values,
+            "search_type": search_type,
+            "search_kwargs": search_kwargs,
+            "core_tags": None if tags is None else to_tags(tags),
+            "retrieval_config": None if given is None else to_config(given),
+        }
 
     # --- searching -------------------------------------------------------------------
 
@@ -121,7 +152,11 @@ class RagRetriever(VectorStoreRetriever):
             return []
         if isinstance(self.vectorstore, Searcher):
             return self.vectorstore.search_with_score(query, search_type, **keywords)
-        return foreign.scored(self.vectorstore, query, **keywords)
+        from langchain_ragstore.foreign_stages import staged  # noqa: PLC0415 - at first use
+
+        stages = staged(self.vectorstore, keywords)
+        found = foreign.scored(self.vectorstore, query, **keywords)
+        return stages.result(found, query)
 
     async def ascored(self, query: str, **kwargs: Any) -> Scored:
         """As `scored`, awaiting the store."""
@@ -131,7 +166,11 @@ class RagRetriever(VectorStoreRetriever):
         if isinstance(self.vectorstore, Searcher):
             store = self.vectorstore
             return await store.asearch_with_score(query, search_type, **keywords)
-        return await foreign.ascored(self.vectorstore, query, **keywords)
+        from langchain_ragstore.foreign_stages import staged  # noqa: PLC0415 - at first use
+
+        stages = staged(self.vectorstore, keywords)
+        found = await foreign.ascored(self.vectorstore, query, **keywords)
+        return await run_in_executor(None, stages.result, found, query)
 
     # --- why -------------------------------------------------------------------------
 
@@ -178,7 +217,8 @@ class RagRetriever(VectorStoreRetriever):
         )
         search_type = given.get("search_type") or self.search_type
         check_search(self.vectorstore, search_type)
-        own = {} if self.k is None else {"k": self.k}
+        bound = {name: getattr(self, name) for name in ("k", *STAGE_KEYWORDS)}
+        own = {name: value for name, value in bound.items() if value is not None}
         merged = {**self.search_kwargs, **own, **given}
         merged.pop("search_type", None)
         filters = self.search_kwargs.get("filter"), given.get("filter")

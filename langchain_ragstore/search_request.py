@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
@@ -23,6 +22,7 @@ from langchain_ragstore.documents import FilterLike, to_count, to_filter
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import Filter
 from langchain_ragstore.keywords import refuse_unknown
+from langchain_ragstore.numeric import number
 from langchain_ragstore.retrieval.cut import Threshold, Top
 from langchain_ragstore.retrieval.diversify import Diversify
 from langchain_ragstore.retrieval.fuse import SIGNALS
@@ -37,12 +37,14 @@ from langchain_ragstore.retrieval.neighbours import Neighbours
 from langchain_ragstore.retrieval.plan import Plan
 from langchain_ragstore.retrieval.question import Stage
 from langchain_ragstore.retrieval.sources import Dense, Lexical, Source
+from langchain_ragstore.stage_request import STAGE_KEYWORDS, to_chosen
 
 COMMON: Final = (
     *("k", "filter", "score_threshold", "with_scores"),
     *("window", "group_by", "per_group"),
+    *STAGE_KEYWORDS,
 )
-"""Keywords of every search."""
+"""Keywords of every search; with a stage that chooses, `fetch_k` is one more."""
 
 _DENSE: Final = (*COMMON, "exact")
 _MMR: Final = (*_DENSE, "fetch_k", "lambda_mult")
@@ -71,16 +73,19 @@ class Search:
         plan: How it is done.
         where: Of which records.
         marked: Whether results carry their scores in the metadata.
+        reads_meaning: Whether a stage compares with the query's vector.
     """
 
     plan: Plan
     where: Filter
     marked: bool = False
+    reads_meaning: bool = False
 
     @property
     def embeds(self) -> bool:
-        """Whether the query is embedded."""
-        return any(isinstance(source, Dense) for source in self.plan.sources)
+        """Whether the query is embedded: for a source, or to rerank by meaning."""
+        by_meaning = any(isinstance(source, Dense) for source in self.plan.sources)
+        return by_meaning or self.reads_meaning
 
 
 def known_kind(search_type: str) -> str:
@@ -109,10 +114,19 @@ def to_search(search_type: str, keywords: Mapping[str, Any]) -> Search:
         TypeError: A keyword that this search does not read.
     """
     function, known = KINDS[known_kind(search_type)]
+    chosen = to_chosen(keywords)
+    if "fetch_k" not in known and chosen.anything:
+        known = (*known, "fetch_k")  # there are candidates to choose from
     refuse_unknown(function, {key: None for key in keywords if key not in known}, known)
     k = to_count("k", keywords.get("k", DEFAULT_K))
     exact = _flag("exact", keywords.get("exact", False))
-    stages = [*_threshold(keywords), *_group(keywords, k)]
+    group = _group(keywords, 0 if chosen.reranker is not None else k)
+    stages = [
+        *chosen.scoring(k),
+        *_threshold(keywords),
+        *chosen.choosing(k),
+        *group,
+    ]
     sources: tuple[Source, ...]
     fuse: Fusion | None = None
     if search_type == "hybrid":
@@ -126,13 +140,18 @@ def to_search(search_type: str, keywords: Mapping[str, Any]) -> Search:
         sources = (Dense(_fetch_k(keywords, k, DEFAULT_FETCH_K), exact),)
         stages.append(_diversify(k, keywords.get("lambda_mult", DEFAULT_LAMBDA_MULT)))
     else:
-        grouped = any(isinstance(stage, Group) for stage in stages)
-        depth = GROUP_CANDIDATES * k if grouped else k
+        depth = GROUP_CANDIDATES * k if group else k
+        if chosen.anything:
+            depth = max(depth, _fetch_k(keywords, k, chosen.config.candidates))
         sources = (Lexical(depth) if search_type == "text" else Dense(depth, exact),)
-        stages += [Top(k)] if grouped else []
-    plan = Plan(sources, fuse, (*stages, *_neighbours(keywords)))
-    where = to_filter(_filter(keywords))
-    return Search(plan, where, marked=bool(keywords.get("with_scores", False)))
+        stages += [Top(k)] if group or chosen.anything else []
+    plan = Plan(sources, fuse, (*stages, *chosen.telling(), *_neighbours(keywords)))
+    return Search(
+        plan,
+        to_filter(_filter(keywords)),
+        marked=bool(keywords.get("with_scores", False)),
+        reads_meaning=chosen.config.rerank,
+    )
 
 
 def _filter(keywords: Mapping[str, Any]) -> FilterLike:
@@ -160,7 +179,7 @@ def _threshold(keywords: Mapping[str, Any]) -> list[Stage]:
         ) from None
 
 
-def _group(keywords: Mapping[str, Any], k: int) -> list[Stage]:
+def _group(keywords: Mapping[str, Any], wants: int) -> list[Stage]:
     key, per_group = keywords.get("group_by"), keywords.get("per_group")
     if key is None:
         if per_group is not None:
@@ -183,7 +202,7 @@ def _group(keywords: Mapping[str, Any], k: int) -> list[Stage]:
     number = 1 if per_group is None else _whole("per_group", per_group)
     if number < 1:
         raise InvalidInputError(f"per_group must be at least 1, got {per_group!r}")
-    return [Group(path, number, wants=k)]
+    return [Group(path, number, wants=wants)]
 
 
 def _neighbours(keywords: Mapping[str, Any]) -> list[Stage]:
@@ -230,7 +249,7 @@ def to_fusion(keywords: Mapping[str, Any]) -> Fusion:
     given = keywords.get("weights")
     weights = {} if given is None else _weights(given)
     if method == "rrf":
-        rrf_k = _at_least_0("rrf_k", keywords.get("rrf_k", DEFAULT_RRF_K))
+        rrf_k = number("rrf_k", keywords.get("rrf_k", DEFAULT_RRF_K), 0)
         return ReciprocalRank(rrf_k, **weights)
     if "rrf_k" in keywords:
         raise InvalidInputError(
@@ -239,21 +258,13 @@ def to_fusion(keywords: Mapping[str, Any]) -> Fusion:
     return Weighted(**weights) if weights else WeightedByQuery()
 
 
-def _at_least_0(name: str, value: Any) -> float:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0 <= value <= sys.float_info.max:
-        raise InvalidInputError(f"{name} must be a number of at least 0, got {value!r:.80}")
-    return float(value)
-
-
 def _weights(weights: Any) -> dict[str, float]:
     if not isinstance(weights, Mapping) or set(weights) != set(SIGNALS):
         raise InvalidInputError(
             f"weights must be {{'dense': number, 'text': number}}, got {weights!r}"
         )
     checked = {
-        leg: _at_least_0(f"the weight of {leg!r}", weight)
-        for leg, weight in weights.items()
+        leg: number(f"the weight of {leg!r}", weight, 0) for leg, weight in weights.items()
     }
     if not any(checked.values()):
         raise InvalidInputError(f"one of the weights must be above 0, got {weights!r}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import run_in_executor
 from typing_extensions import override
 
@@ -21,6 +22,9 @@ from langchain_ragstore.retrieval.question import Question, Shelf
 from langchain_ragstore.retrieval.sources import Lexical
 from langchain_ragstore.search_request import Search, to_search
 from langchain_ragstore.vectors.arrays import unit_vector
+
+_SAID: Final = ("topic", "reranker_failed")
+"""Notes that results carry whether or not their scores were asked for."""
 
 Scored = list[tuple[Document, float]]
 """Documents with their scores, as LangChain's `…_with_score` methods give them."""
@@ -130,9 +134,10 @@ class Searcher(Reembedding):
     ) -> Explanation:
         search_type, ids, keywords = asked
         question = self._question(query, vector, search, self._terms(query))
-        account = explained(
-            search.plan, question, self._shelf, self._scope.where, self._terms, ids
-        )
+        with self._in_use():
+            account = explained(
+                search.plan, question, self._shelf, self._scope.where, self._terms, ids
+            )
         return Explanation.of(account, search_type, keywords.get("filter"))
 
     # --- what all searches share -------------------------------------------------------
@@ -179,11 +184,24 @@ class Searcher(Reembedding):
     def _results(
         self, query: str, embedding: Sequence[float] | None, search: Search
     ) -> Scored:
+        hits = self.hits(query, embedding, search)
+        return [(result(hit, marked=search.marked), hit.score) for hit in hits]
+
+    def hits(
+        self, query: str, embedding: Sequence[float] | None, search: Search
+    ) -> list[Hit]:
+        """What a search finds for a query that is embedded already.
+
+        Args:
+            query: What to look for; empty if only its vector is known.
+            embedding: Its vector; None for a search that needs none.
+            search: How, and of which documents; the view's bounds hold as ever.
+        """
         by_words = any(isinstance(source, Lexical) for source in search.plan.sources)
         terms = self._terms(query) if by_words else Terms({})
         question = self._question(query, embedding, search, terms)
-        hits = run(search.plan, question, self._shelf)
-        return [(result(hit, marked=search.marked), hit.score) for hit in hits]
+        with self._in_use():
+            return run(search.plan, question, self._shelf)
 
     def _question(
         self,
@@ -200,7 +218,7 @@ class Searcher(Reembedding):
 
     @property
     def _shelf(self) -> Shelf:
-        return Shelf(self._backend, self.collection_name)
+        return Shelf(self._backend, self.collection_name, self._analyzer)
 
 
 def result(hit: Hit, *, marked: bool) -> Document:
@@ -214,6 +232,7 @@ def result(hit: Hit, *, marked: bool) -> Document:
     details: dict[str, Any] = dict(hit.signals) if marked else {}
     if hit.joined:
         details["joined"] = list(hit.joined)
+    details |= {name: words for name, words in hit.notes if marked or name in _SAID}
     if marked:
         document.metadata["relevance_score"] = hit.score
     if marked or details:
@@ -224,3 +243,41 @@ def result(hit: Hit, *, marked: bool) -> Document:
 def documents_of(scored: Iterable[tuple[Document, float]]) -> list[Document]:
     """The documents alone."""
     return [document for document, _ in scored]
+
+
+def embed_once(stores: Sequence[Searcher], query: str) -> list[list[float]]:
+    """The vector of a query for each of several stores, made once for each model.
+
+    Raises:
+        EmbeddingMismatchError: Another model made the vectors of one of the collections.
+    """
+    made: dict[int, list[float]] = {}
+    vectors = []
+    for embedder in (store._embedder for store in stores):  # noqa: SLF001 - the module's own
+        model = id(embedder.model)
+        if model in made:
+            embedder.agree()
+        else:
+            made[model] = embedder.embed_query(query)
+        vectors.append(made[model])
+    return vectors
+
+
+async def aembed_once(stores: Sequence[Searcher], query: str) -> list[list[float]]:
+    """As `embed_once`, awaiting the models."""
+    made: dict[int, list[float]] = {}
+    vectors = []
+    for embedder in (store._embedder for store in stores):  # noqa: SLF001 - the module's own
+        model = id(embedder.model)
+        if model in made:
+            await embedder.aagree()
+        else:
+            made[model] = await embedder.aembed_query(query)
+        vectors.append(made[model])
+    return vectors
+
+
+def agree(stores: Iterable[Searcher], models: Iterable[Embeddings | None]) -> bool:
+    """Whether stores have the models that a query was embedded with for them."""
+    pairs = zip(stores, models, strict=True)
+    return all(store._embedder.agrees(model) for store, model in pairs)  # noqa: SLF001

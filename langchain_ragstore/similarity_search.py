@@ -38,7 +38,8 @@ class SimilaritySearch(TextSearch):
                 a hundred may be, in large collections), `window` (how many chunks before
                 and after a result are joined to it), `group_by` (a metadata key; a tuple
                 for a nested one) and `per_group` (how many results may have the same
-                value there, 1).
+                value there, 1). `core_tags`, `reranker` and `retrieval_config` choose
+                from `fetch_k` candidates; see `RagRetriever`.
 
         Returns:
             The most similar first; equal ones by id.
@@ -131,8 +132,9 @@ class SimilaritySearch(TextSearch):
             fetch_k: Candidates to choose from; at least `k` are taken.
             lambda_mult: 1 for relevance alone, 0 for diversity alone.
             filter: As in `similarity_search`.
-            **kwargs: `score_threshold`, `with_scores`, `exact`, `window`, `group_by` and
-                `per_group`, as in `similarity_search`.
+            **kwargs: `score_threshold`, `with_scores`, `exact`, `window`, `group_by`,
+                `per_group`, `core_tags`, `reranker` and `retrieval_config`, as in
+                `similarity_search`.
 
         Returns:
             In the order of choice.

@@ -10,14 +10,14 @@ from langchain_ragstore.document_reader import DocumentReader
 from langchain_ragstore.documents import to_indexed, to_terms
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING
-from langchain_ragstore.model import Record, Terms
+from langchain_ragstore.model import Record, Unanalyzed
 from langchain_ragstore.storage.base import check_analyzer
 
 
 class TextIndexed(DocumentReader):
     """A store's texts as its analyzer sees them."""
 
-    def _terms_of(self, record: Record) -> Terms:
+    def _terms_of(self, record: Record) -> Unanalyzed:
         return to_terms(record, self._analyzer)
 
     def _check_analyzer(self) -> None:
@@ -50,7 +50,7 @@ class TextIndexed(DocumentReader):
                 "whole of it; call reindex_text() on the whole store"
             )
 
-        def terms_of(stored: Record) -> Terms:
+        def terms_of(stored: Record) -> Unanalyzed:
             text = to_indexed(stored.id, stored.content, stored.metadata, self._index_text)
             return self._terms_of(replace(stored, indexed=text))
 

@@ -30,7 +30,8 @@ class TextSearch(Searcher):
             k: How many at most; a document without any of the words is no hit.
             filter: As in `similarity_search`.
             **kwargs: `score_threshold` (least score), `with_scores`, `window`,
-                `group_by`, `per_group`, as in `similarity_search`.
+                `group_by`, `per_group`, `core_tags`, `reranker`, `retrieval_config`,
+                `fetch_k`, as in `similarity_search`.
 
         Returns:
             The best first; equal ones by id.
@@ -79,7 +80,8 @@ class TextSearch(Searcher):
                 of each leg, 50), `lambda_mult` (choose from the candidates by maximal
                 marginal relevance; 1 is by score alone), `score_threshold` (least
                 score), `with_scores`, `exact` (of the search by meaning), `window`,
-                `group_by`, `per_group`, as in `similarity_search`.
+                `group_by`, `per_group`, `core_tags`, `reranker`, `retrieval_config`, as
+                in `similarity_search`.
 
         Returns:
             The best first, equal ones by id; with `lambda_mult`, in the order of choice.

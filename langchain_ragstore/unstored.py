@@ -32,6 +32,10 @@ class Unstored:
         self._since = 0.0
         self._model: Fingerprint | None = None
 
+    def elsewhere(self, collection: str) -> Unstored:
+        """The same for another collection."""
+        return Unstored(self._backend, collection, self._clock)
+
     def add(self, vectors: Mapping[bytes, Vector], model: Fingerprint | None) -> None:
         """Note new vectors; write them and the earlier ones if those have waited long."""
         with self._lock:

@@ -18,14 +18,16 @@ from langchain_ragstore.config import (
     MEMORY_BUDGET,
 )
 from langchain_ragstore.document_writer import ADD_KEYWORDS, to_parts
-from langchain_ragstore.documents import IndexText, to_count
-from langchain_ragstore.embedder import to_model
+from langchain_ragstore.documents import IndexText, to_name
+from langchain_ragstore.embeddings.named import to_model
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.indexing import SQLiteRecordManager
 from langchain_ragstore.keywords import refuse_unknown
+from langchain_ragstore.numeric import whole
 from langchain_ragstore.retrievers import RagRetriever
 from langchain_ragstore.similarity_search import SimilaritySearch
+from langchain_ragstore.stage_request import STAGE_KEYWORDS
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.storage.sqlite.connection import MEMORY
 from langchain_ragstore.stores import SQLiteByteStore
@@ -41,7 +43,8 @@ class BackendVectorStore(SimilaritySearch):
 
         Args:
             **kwargs: `search_type` (see `search`), `search_kwargs` (the keywords of
-                that search), `k`, and LangChain's `tags`, `metadata`, `name`.
+                that search), `k`, `retrieval_config`, `core_tags` and `reranker` (see
+                `RagRetriever`), and LangChain's `tags`, `metadata`, `name`.
 
         Returns:
             A retriever whose filter a caller can narrow but not widen.
@@ -49,7 +52,10 @@ class BackendVectorStore(SimilaritySearch):
         Raises:
             TypeError: A keyword that nothing reads.
         """
-        known = ("search_type", "search_kwargs", "k", "tags", "metadata", "name")
+        known = (
+            *("search_type", "search_kwargs", "k", *STAGE_KEYWORDS),
+            *("tags", "metadata", "name"),
+        )
         unknown = {key: None for key in kwargs if key not in known}
         refuse_unknown("as_retriever", unknown, (*known, "search_kwargs={'filter': ...}"))
         tags = [*(kwargs.pop("tags", None) or []), *self._get_retriever_tags()]
@@ -125,8 +131,7 @@ class SQLiteVectorStore(BackendVectorStore):
     ) -> None:
         refuse_unknown(type(self).__name__, unknown, CONSTRUCTOR_KEYWORDS)
         embedding = to_model(embedding)  # before there is a file
-        if to_count("memory_budget", memory_budget) < 0:
-            raise InvalidInputError(f"memory_budget is at least 0, got {memory_budget!r}")
+        memory_budget = whole("memory_budget", memory_budget, 0)
         backend = SQLiteBackend(
             path, read_only=read_only, clock=clock, memory_budget=memory_budget
         )
@@ -237,8 +242,11 @@ class SQLiteVectorStore(BackendVectorStore):
                 "the records of a scoped view need a namespace of their own, such as "
                 "record_manager('ann'); the collection's belong to the whole of it"
             )
-        if namespace is None:
-            namespace = f"ragstore/{self.collection_name}"
+        namespace = (
+            f"ragstore/{self.collection_name}"
+            if namespace is None
+            else self._own(namespace)
+        )
         return SQLiteRecordManager(namespace, self._database, store=self, clock=self._clock)
 
     def byte_store(
@@ -249,6 +257,8 @@ class SQLiteVectorStore(BackendVectorStore):
         max_bytes: int | None = None,
     ) -> SQLiteByteStore:
         """Bytes by key in the same file; every collection of the file shares them.
+
+        (Not those of a `CollectionManager`: each has its own.)
 
         Closing it leaves the store open; it ends with the store.
 
@@ -267,11 +277,18 @@ class SQLiteVectorStore(BackendVectorStore):
             )
         return SQLiteByteStore(
             self._database,
-            namespace,
+            self._own(namespace),
             ttl_seconds=ttl_seconds,
             max_bytes=max_bytes,
             clock=self._clock,
         )
+
+    def _own(self, namespace: str) -> str:
+        """Stores of a `CollectionManager` share the file, and nothing else."""
+        if self._keeper is None:
+            return namespace
+        # Their names have no slash, and no record manager's default begins like this.
+        return f"{self.collection_name}//{to_name('namespace', namespace)}"
 
 
 CONSTRUCTOR_KEYWORDS: Final = (

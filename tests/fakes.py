@@ -107,3 +107,45 @@ class Answering(Embeddings):
 def label(value) -> str:
     """The name of a test's case: its value, without addresses in memory."""
     return re.sub(r" at 0x\w+", "", str(value))
+
+
+class ServiceError(Exception):
+    """What the clients of services raise: a status, headers, and what the service said."""
+
+    def __init__(self, message, status=None, headers=None):
+        super().__init__(message)
+        self.status_code = status
+        self.response = type("Response", (), {"headers": headers or {}, "text": ""})()
+
+
+class Service(Counting):
+    """A service that takes so many texts, or tokens, in a call, and says so or not.
+
+    Attributes:
+        refused: Sizes of the calls that were refused.
+        errors: What the next calls raise instead of answering; None to answer.
+    """
+
+    def __init__(self, items=None, tokens=None, numbers=True, errors=()):
+        super().__init__(8)
+        self.items, self.tokens, self.numbers = items, tokens, numbers
+        self.errors, self.refused = list(errors), []
+
+    def _documents(self, name, texts):
+        error = self.errors.pop(0) if self.errors else None
+        if error is not None:
+            raise error
+        if self.items is not None and len(texts) > self.items:
+            self.refused.append(len(texts))
+            limit = f"should not be larger than {self.items}" if self.numbers else ""
+            raise ServiceError(f"batch size is invalid, it {limit}", 400)
+        total = sum(map(len, texts))
+        if self.tokens is not None and total > self.tokens:
+            self.refused.append(len(texts))
+            raise ServiceError(
+                f"Requested {total} tokens, max {self.tokens} tokens per request"
+                if self.numbers
+                else "Too many tokens overall, split into more batches.",
+                400,
+            )
+        return super()._documents(name, texts)

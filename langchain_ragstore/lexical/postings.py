@@ -16,16 +16,17 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_ragstore.config import BM25_MAX_FREQUENCY, POSTING_BLOCK_BYTES
-from langchain_ragstore.lexical.keys import body_key, last_characters, title_key
-from langchain_ragstore.model import Terms
+from langchain_ragstore.config import POSTING_BLOCK_BYTES
 
 Rows = NDArray[np.int64]
 Keys = NDArray[np.uint64]
 Frequencies = NDArray[np.uint8]
+Steps = NDArray[np.uint32]
+Codes = NDArray[np.uint8]
 
 _WIDTHS: Final = (1, 2, 4)
 _TYPES: Final = {width: np.dtype(f"<u{width}") for width in _WIDTHS}
+_WIDEST: Final = _WIDTHS[-1]
 _FREQUENT: Final = 8
 """Flag beside the width in a list's code: the frequencies are written out."""
 
@@ -41,13 +42,16 @@ class Postings:
     Attributes:
         keys: The numbers of the terms, ascending, each once; shape `(terms,)`.
         counts: How many rows each term has, at least 1; shape `(terms,)`.
-        rows: The rows of the first term, ascending, then those of the next.
-        frequencies: How often the term occurs in each, 1 to 255; shape of `rows`.
+        firsts: The first of them; shape `(terms,)`.
+        steps: From each row of a term to its next: 0 for the first, and so on with the
+            next term; shape `(postings,)`.
+        frequencies: How often the term occurs in each, 1 to 255; shape of `steps`.
     """
 
     keys: Keys
     counts: Rows
-    rows: Rows
+    firsts: Rows
+    steps: Steps
     frequencies: Frequencies
 
     @property
@@ -55,99 +59,38 @@ class Postings:
         """Where each term's rows begin."""
         return np.cumsum(self.counts) - self.counts
 
-
-def gathered(keys: Keys, rows: Rows, frequencies: NDArray[np.integer]) -> Postings:
-    """Sort postings that come in any order; equal ones of a row are added up.
-
-    Args:
-        keys: The number of each posting's term.
-        rows: Its row.
-        frequencies: How often the term occurs there, at least 1.
-    """
-    # What is merged or comes text by text is in order but for the terms; one stable sort,
-    # which is fast on sorted runs, is then enough.
-    order = np.argsort(keys, kind="stable")
-    again = keys[order][1:] == keys[order][:-1]
-    if (again & (rows[order][1:] < rows[order][:-1])).any():
-        order = np.lexsort((rows, keys))
-    keys, rows, wide = keys[order], rows[order], frequencies[order].astype(np.int64)
-    if len(keys):
-        new = np.ones(len(keys), np.bool_)
-        new[1:] = (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])
-        if not new.all():
-            wide = np.add.reduceat(wide, np.flatnonzero(new))
-            keys, rows = keys[new], rows[new]
-    first = np.flatnonzero(np.diff(keys, prepend=keys[:1] + np.uint64(1)))
-    counts = np.diff(first, append=len(keys)).astype(np.int64)
-    narrow = np.minimum(wide, BM25_MAX_FREQUENCY).astype(np.uint8)
-    return Postings(keys[first], counts, rows, narrow)
+    @property
+    def rows(self) -> Rows:
+        """The rows of the first term, ascending, then those of the next."""
+        running = np.cumsum(self.steps, dtype=np.int64)
+        return running + np.repeat(self.firsts - running[self.starts], self.counts)
 
 
-def of_terms(texts: Sequence[Terms]) -> Postings:
-    """The posting lists of some texts; their rows are their places.
-
-    Besides its terms, a row is listed under each single character that only ends pairs;
-    see `keys.last_characters`.
-    """
-    keys: list[int] = []
-    frequencies: list[int] = []
-    body = [len(text.body) for text in texts]
-    title = [len(text.title) for text in texts]
-    for text in texts:
-        keys.extend(map(body_key, text.body))
-        frequencies.extend(text.body.values())
-    for text in texts:
-        keys.extend(map(title_key, text.title))
-        frequencies.extend(text.title.values())
-    numbers = np.array(keys, np.uint64)
-    places = np.arange(len(texts))
-    rows = np.concatenate([np.repeat(places, body), np.repeat(places, title)])
-    often = np.minimum(np.array(frequencies, np.int64), BM25_MAX_FREQUENCY)
-    bodies = sum(body)
-    singles, ends = last_characters(numbers[:bodies], rows[:bodies])
-    return gathered(
-        np.concatenate([numbers, singles]),
-        np.concatenate([rows, rows[ends]]),
-        np.concatenate([often, often[ends]]),
-    )
+def of_rows(keys: Keys, counts: Rows, rows: Rows, frequencies: Frequencies) -> Postings:
+    """Posting lists whose rows are given."""
+    starts = np.cumsum(counts) - counts
+    steps = np.zeros(len(rows), np.uint32)
+    np.subtract(rows[1:], rows[:-1], out=steps[1:], casting="unsafe")
+    steps[starts] = 0
+    return Postings(keys, counts, rows[starts], steps, frequencies)
 
 
-def merged(parts: Sequence[Postings]) -> Postings:
-    """The lists of several `Postings` as one."""
-    keys = [np.repeat(part.keys, part.counts) for part in parts]
-    return gathered(
-        np.concatenate([*keys, np.empty(0, np.uint64)]),
-        np.concatenate([*(part.rows for part in parts), np.empty(0, np.int64)]),
-        np.concatenate([*(part.frequencies for part in parts), np.empty(0, np.uint8)]),
-    )
-
-
-def renumbered(postings: Postings, new: Rows) -> Postings:
-    """Give rows other numbers and drop those that get none.
-
-    Args:
-        postings: Any lists.
-        new: The number of each old row, -1 for none; shape `(old rows,)`.
-    """
-    rows = new[postings.rows]
-    kept = rows >= 0
-    counts = np.add.reduceat(kept, postings.starts) if len(kept) else postings.counts
-    left = counts > 0
-    return Postings(
-        postings.keys[left],
-        counts[left].astype(np.int64),
-        rows[kept],
-        postings.frequencies[kept],
-    )
-
+NO_POSTINGS: Final = Postings(
+    np.empty(0, np.uint64),
+    np.empty(0, np.int64),
+    np.empty(0, np.int64),
+    np.empty(0, np.uint32),
+    np.empty(0, np.uint8),
+)
 
 # --- bytes -----------------------------------------------------------------------------
 
 
 def packed(values: Rows) -> bytes:
     """Numbers from 0 to 2^32 - 1 in the smallest of one, two and four bytes each."""
-    width = int(_widths(values.max(initial=0, keepdims=True))[0])
-    return bytes([width]) + values.astype(f"<u{width}").tobytes()
+    largest = values.max(initial=0)
+    width = next(width for width in _WIDTHS if largest < 1 << 8 * width or width == _WIDEST)
+    return bytes([width]) + values.astype(_TYPES[width]).tobytes()
 
 
 def unpacked(data: bytes, count: int, offset: int = 0) -> tuple[Rows, int]:
@@ -165,10 +108,6 @@ def _column(
     return values, offset + 1 + count * width
 
 
-def _widths(largest: Rows) -> Rows:
-    return np.select([largest < 1 << 8, largest < 1 << 16], _WIDTHS[:2], _WIDTHS[2])
-
-
 def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
     """Write posting lists as blocks.
 
@@ -176,18 +115,16 @@ def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
         The number of a block's first term, and the block: about `POSTING_BLOCK_BYTES`,
         more only where a single list is longer.
     """
-    counts, starts = postings.counts, postings.starts
+    counts, firsts = postings.counts, postings.firsts
     if not len(counts):
         return
-    steps = np.diff(postings.rows, prepend=0)
-    steps[starts] = 0
-    width = np.where(counts > 1, _widths(np.maximum.reduceat(steps, starts)), 0)
-    frequent = np.maximum.reduceat(postings.frequencies, starts) > 1
-    sizes = (counts - 1) * width + counts * frequent
+    codes = _codes(postings)
+    layout = _Layout(counts, codes)
+    data = layout.data(postings.steps, postings.frequencies).tobytes()
+    sizes = layout.sizes
     ends = np.cumsum(sizes)
-    data = _lists(postings, steps, width, frequent, ends - sizes).tobytes()
+    offsets = ends - sizes
     costs = np.cumsum(sizes + _TERM_BYTES)
-    codes = (width + _FREQUENT * frequent).astype(np.uint8)
     first = 0
     while first < len(counts):
         room = POSTING_BLOCK_BYTES + (costs[first - 1] if first else 0)
@@ -198,80 +135,98 @@ def encoded(postings: Postings) -> Iterator[tuple[int, bytes]]:
             postings.keys[chosen].astype("<u8").tobytes(),
             codes[chosen].tobytes(),
             packed(counts[chosen]),
-            packed(postings.rows[starts[chosen]]),
-            packed((ends - sizes)[chosen] - (ends - sizes)[first]),
-            data[ends[first] - sizes[first] : ends[after - 1]],
+            packed(firsts[chosen]),
+            packed(offsets[chosen] - offsets[first]),
+            data[offsets[first] : ends[after - 1]],
         ]
         yield int(postings.keys[first]), b"".join(columns)
         first = after
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
-    """Posting lists of some texts, ready to be written.
+def _codes(postings: Postings) -> Codes:
+    """How each list is written: bytes of a step, and whether frequencies are."""
+    starts = postings.starts
+    largest = np.maximum.reduceat(postings.steps, starts)
+    width = 1 + (largest >= 1 << 8) + 2 * (largest >= 1 << 16)  # 1, 2 or 4
+    width[postings.counts == 1] = 0
+    width[np.maximum.reduceat(postings.frequencies, starts) > 1] += _FREQUENT
+    codes: Codes = width.astype(np.uint8)
+    return codes
 
-    Attributes:
-        blocks: First term and bytes of each block.
-        body: How many terms each text's body has.
-        title: How many its title has.
+
+class _Layout:
+    """Which bytes of written lists are what; a mask for each kind.
+
+    Args:
+        counts: How many rows each list has.
+        codes: How it is written.
     """
 
-    blocks: Sequence[tuple[int, bytes]]
-    body: Rows
-    title: Rows
+    def __init__(self, counts: Rows, codes: Codes) -> None:
+        width, frequent = codes % _FREQUENT, codes >= _FREQUENT
+        rest = counts - 1
+        lengths = np.stack([rest * width, counts * frequent], axis=1)
+        kinds = np.stack([width, np.full_like(width, _FREQUENT)], axis=1)
+        self.sizes: Rows = lengths.sum(axis=1)
+        self._bytes = np.repeat(kinds.ravel(), lengths.ravel())
+        # A first row has no step: it stands in the block's columns.
+        self._steps = np.repeat(width, counts)
+        self._steps[np.cumsum(counts) - counts] = 0
+        self._frequent = np.repeat(frequent, counts)
+        self._widths = np.flatnonzero(np.bincount(width, minlength=1)[1:]) + 1
+
+    def data(self, steps: Steps, frequencies: Frequencies) -> NDArray[np.uint8]:
+        """The bytes."""
+        data = np.empty(len(self._bytes), np.uint8)
+        for width in self._widths.tolist():
+            narrow = steps[self._steps == width].astype(_TYPES[width])
+            data[self._bytes == width] = narrow.view(np.uint8)
+        data[self._bytes == _FREQUENT] = frequencies[self._frequent]
+        return data
+
+    def read(self, data: NDArray[np.uint8]) -> tuple[Steps, Frequencies]:
+        """Steps and frequencies from the bytes; a first step is 0."""
+        steps = np.zeros(len(self._steps), np.uint32)
+        for width in self._widths.tolist():
+            steps[self._steps == width] = data[self._bytes == width].view(_TYPES[width])
+        frequencies = np.ones(len(steps), np.uint8)
+        frequencies[self._frequent] = data[self._bytes == _FREQUENT]
+        return steps, frequencies
 
 
-def prepared(texts: Sequence[Terms]) -> Prepared:
-    """The posting lists of at least one text."""
-    body = np.array([sum(text.body.values()) for text in texts], np.int64)
-    title = np.array([sum(text.title.values()) for text in texts], np.int64)
-    return Prepared(list(encoded(of_terms(texts))), body, title)
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Lists of a block as they are written.
+
+    Attributes:
+        keys: The numbers of their terms.
+        codes: How each is written.
+        counts: How many rows it has.
+        firsts: Its first row.
+        data: What follows it: steps and frequencies.
+    """
+
+    keys: Keys
+    codes: Codes
+    counts: NDArray[np.unsignedinteger]
+    firsts: NDArray[np.unsignedinteger]
+    data: NDArray[np.uint8]
 
 
-def _lists(
-    postings: Postings,
-    steps: Rows,
-    width: Rows,
-    frequent: NDArray[np.bool_],
-    offsets: Rows,
-) -> Frequencies:
-    """The bytes of all lists; `offsets` says where each begins."""
-    counts = postings.counts
-    total = int((((counts - 1) * width) + counts * frequent).sum())
-    data = np.empty(total, np.uint8)
-    for at, column, byte in _places(counts, width, offsets):
-        data[at] = (steps[column] >> (8 * byte)) & 0xFF
-    at, column = _frequency_places(counts, width, frequent, offsets)
-    data[at] = postings.frequencies[column]
-    return data
-
-
-def _places(
-    counts: Rows, width: Rows, offsets: Rows
-) -> Iterator[tuple[Rows, NDArray[np.intp], int]]:
-    """For each byte of a step: where it stands in the data, and in the column of rows."""
-    starts = np.cumsum(counts) - counts
-    for size in _WIDTHS:
-        lists = np.flatnonzero(width == size)
-        if not len(lists):
-            continue
-        rest = counts[lists] - 1
-        within = np.arange(rest.sum()) - np.repeat(np.cumsum(rest) - rest, rest)
-        column = np.repeat(starts[lists] + 1, rest) + within
-        at = np.repeat(offsets[lists], rest) + within * size
-        for byte in range(size):
-            yield at + byte, column, byte
-
-
-def _frequency_places(
-    counts: Rows, width: Rows, frequent: NDArray[np.bool_], offsets: Rows
-) -> tuple[Rows, Rows]:
-    starts = np.cumsum(counts) - counts
-    lists = np.flatnonzero(frequent)
-    many = counts[lists]
-    within = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
-    begin = (offsets + (counts - 1) * width)[lists]
-    return np.repeat(begin, many) + within, np.repeat(starts[lists], many) + within
+def decoded(parts: Sequence[Part]) -> Postings:
+    """The lists of parts that follow one another; many at once cost less for each."""
+    if not parts:
+        return NO_POSTINGS
+    counts = np.concatenate([part.counts for part in parts]).astype(np.int64)
+    layout = _Layout(counts, np.concatenate([part.codes for part in parts]))
+    steps, frequencies = layout.read(np.concatenate([part.data for part in parts]))
+    return Postings(
+        np.concatenate([part.keys for part in parts]),
+        counts,
+        np.concatenate([part.firsts for part in parts]).astype(np.int64),
+        steps,
+        frequencies,
+    )
 
 
 class Block:
@@ -313,32 +268,31 @@ class Block:
         offset += (count - 1) * width
         return rows, np.frombuffer(self._data, np.uint8, count, offset)
 
-    def between(self, first: int, after: int) -> Postings:
-        """The lists of the terms in `[first, after)`."""
+    def between(self, first: int, after: int) -> Part:
+        """The lists of the terms in `[first, after)`, for `decoded`."""
         begin = int(np.searchsorted(self.keys, np.uint64(first)))
         end = len(self.keys)
         if after < 1 << 64:
-            end = int(np.searchsorted(self.keys, np.uint64(after)))
-        return self._lists(slice(begin, max(begin, end)))
+            end = max(begin, int(np.searchsorted(self.keys, np.uint64(after))))
+        return self._part(begin, end)
 
-    def all(self) -> Postings:
-        """Every list of the block."""
-        return self._lists(slice(None))
+    def all(self) -> Part:
+        """Every list of the block, for `decoded`."""
+        return self._part(0, len(self.keys))
 
-    def _lists(self, chosen: slice) -> Postings:
-        data = np.frombuffer(self._data, np.uint8)
-        counts, codes = self._counts[chosen].astype(np.int64), self._codes[chosen]
-        width = (codes % _FREQUENT).astype(np.int64)
-        frequent = codes >= _FREQUENT
-        offsets = self._offsets[chosen].astype(np.int64) + self._begin
-        starts = np.cumsum(counts) - counts
-        steps = np.zeros(counts.sum(), np.int64)
-        for at, column, byte in _places(counts, width, offsets):
-            steps[column] |= data[at].astype(np.int64) << (8 * byte)
-        running = np.cumsum(steps)
-        firsts = self._firsts[chosen].astype(np.int64)
-        rows = running + np.repeat(firsts - running[starts], counts)
-        often = np.ones(len(rows), np.uint8)
-        at, column = _frequency_places(counts, width, frequent, offsets)
-        often[column] = data[at]
-        return Postings(self.keys[chosen], counts, rows, often)
+    def _part(self, begin: int, end: int) -> Part:
+        chosen = slice(begin, end)
+        size = len(self._data) - self._begin
+        places = [
+            int(self._offsets[at]) if at < len(self.keys) else size for at in (begin, end)
+        ]
+        data = np.frombuffer(
+            self._data, np.uint8, places[1] - places[0], self._begin + places[0]
+        )
+        return Part(
+            self.keys[chosen],
+            self._codes[chosen],
+            self._counts[chosen],
+            self._firsts[chosen],
+            data,
+        )

@@ -9,7 +9,7 @@ from typing import Any
 from typing_extensions import override
 
 from langchain_ragstore.notebook import findings_page, findings_plain
-from langchain_ragstore.retrieval.explain import Account
+from langchain_ragstore.retrieval.findings import Account
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -6,11 +6,31 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from langchain_ragstore.notebook.characters import attribute
-from langchain_ragstore.notebook.findings_plain import measured, short, where, written
+from langchain_ragstore.notebook.findings_plain import (
+    measured,
+    noted,
+    short,
+    where,
+    written,
+)
 from langchain_ragstore.notebook.page import COLOURS, PREFIX
-from langchain_ragstore.retrieval.explain import Account, Finding
+from langchain_ragstore.retrieval.findings import Account, Finding
 
-_COLOUR: Final = {"dense": COLOURS[0], "text": COLOURS[1]}
+_PARTS: Final = (
+    "dense",
+    "text",
+    "semantic",
+    "keyword",
+    "title",
+    "schema",
+    "core",
+    "reranker",
+)
+
+_COLOUR: Final = dict(
+    zip(_PARTS, (*COLOURS[:2], *COLOURS, COLOURS[3], COLOURS[2]), strict=True)
+)
+"""Of each part of a score; of one score they differ, but for both boosts."""
 
 _STYLE: Final = """
 .@why{font-size:14px;line-height:1.5;color:inherit;text-align:left}
@@ -95,7 +115,8 @@ def _document(finding: Finding) -> str:
         for word in finding.words
     )
     joined = f"joined from {', '.join(finding.joined)}" if finding.joined else ""
-    lines = [finding.reason, short(finding.text), joined]
+    notes = ", ".join(noted(finding))
+    lines = [finding.reason, short(finding.text), joined, notes]
     return f"<b><bdi>{attribute(short(finding.id))}</bdi></b>" + "".join(
         [
             *(f"<div><bdi>{attribute(line)}</bdi></div>" for line in lines if line),

@@ -6,16 +6,24 @@ from collections.abc import Iterator
 from typing import Final
 
 from langchain_ragstore.notebook.characters import columns, fitted, to_terminal
-from langchain_ragstore.retrieval.explain import Account, Finding, Word
+from langchain_ragstore.retrieval.findings import Account, Finding, Word
 
 _BAR: Final = 12
 _LONGEST_ID: Final = 32
+_LONGEST_STEP: Final = 80
 _TEXT: Final = 60
 _LINE: Final = 200
-"""Columns of a score's bar, of an id at most, of the beginning of a text, of the rest."""
+"""Columns of a score's bar; at most of an id, a step, a text's beginning, the rest."""
 
-UNITS: Final = {"dense": ("dense", "cosine"), "text": ("lexical", "BM25")}
-"""The signal that is behind each source's part, and what it is."""
+UNITS: Final = {
+    "dense": ("dense", "cosine {:.4g}"),
+    "text": ("lexical", "BM25 {:.4g}"),
+    "semantic": ("semantic", "cosine {:.4g}"),
+    "keyword": ("keyword", "{:.0%} of the words"),
+    "title": ("title", "{:.0%} of the words"),
+    "core": ("core", "×{:.4g}"),
+}
+"""The signal that is behind a part of a score, and what it is."""
 
 
 def render(account: Account, search_type: str, filter: str | None) -> str:
@@ -59,7 +67,7 @@ def written(account: Account) -> str:
 
 def _steps(account: Account) -> Iterator[str]:
     names = [to_terminal(repr(step.part)) for step in account.steps]
-    width = max(map(columns, names), default=0)
+    width = min(_LONGEST_STEP, max(map(columns, names), default=0))
     yield f"{'step':{width}}  {'in':>6}  {'out':>6}  {'ms':>8}"
     for name, step in zip(names, account.steps, strict=True):
         taken = "" if step.taken is None else f"{step.taken:,}"
@@ -89,6 +97,8 @@ def _asked(finding: Finding, width: int) -> Iterator[str]:
 
 
 def _details(finding: Finding) -> Iterator[str]:
+    if finding.notes:
+        yield f"{'':14}{short(', '.join(noted(finding)))}"
     if finding.words:
         yield f"{'':14}{short(', '.join(map(where, finding.words)))}"
     if finding.joined:
@@ -108,12 +118,19 @@ def sum_of(finding: Finding) -> str:
 
 
 def measured(finding: Finding, leg: str) -> Iterator[str]:
-    """What a source knows of a document: its measure, and the rank it gave."""
-    signal, unit = UNITS[leg]
+    """What a part of a score rests on: its measure, and the rank that a source gave."""
+    signal, unit = UNITS.get(leg, ("", ""))
     if signal in finding.signals:
-        yield f"{unit} {finding.signals[signal]:.4g}"
+        yield unit.format(finding.signals[signal])
     if leg in finding.ranks:
         yield f"rank {finding.ranks[leg]}"
+
+
+def noted(finding: Finding) -> Iterator[str]:
+    """What stages say of a document."""
+    named = {"about": "query about: ", "reranker_failed": "not reranked: "}
+    for name, words in finding.notes.items():
+        yield f"{named.get(name, f'{name}: ')}{words}"
 
 
 def where(word: Word) -> str:

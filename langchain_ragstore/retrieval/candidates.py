@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +115,7 @@ class Candidates:
             else self.keys[:0]
             for leg, count in counts.items()
         }
-        self._read(np.concatenate(list(keys.values())))
+        self._read(np.concatenate(list(keys.values())).tolist())
         return {
             leg: [self._records[key] for key in some.tolist()] for leg, some in keys.items()
         }
@@ -131,35 +132,27 @@ class Candidates:
         if limit is not None and 0 < limit < len(chosen):
             last = np.partition(scores, len(scores) - limit)[len(scores) - limit]
             chosen = np.flatnonzero(scores >= last)
-        named = {name: values[chosen].tolist() for name, values in signals.items()}
         keys = self.keys[chosen]
-        rows = zip(
-            self._view.ids(keys), keys.tolist(), scores[chosen].tolist(), strict=True
-        )
+        key_of = dict(zip(self._view.ids(keys), keys.tolist(), strict=True))
+        columns = {name: values[chosen].tolist() for name, values in signals.items()}
+        rows = zip(*columns.values(), strict=True)
+        measured = [
+            {name: value for name, value in pairs if not math.isnan(value)}
+            for pairs in (zip(columns, row, strict=True) for row in rows)
+        ]
         best = ranked(
-            (
-                Hit(
-                    Record(id, "", {"key": key}),
-                    score,
-                    {
-                        name: values[at]
-                        for name, values in named.items()
-                        if values[at] == values[at]
-                    },
-                )
-                for at, (id, key, score) in enumerate(rows)
-            ),
+            map(_unread, key_of, scores[chosen].tolist(), measured),
             limit,
         )
-        keys = np.array([hit.record.metadata["key"] for hit in best], np.int64)
-        self._read(keys)
+        found = [key_of[hit.record.id] for hit in best]
+        self._read(found)
         return [
             Hit(self._records[key], hit.score, hit.signals)
-            for key, hit in zip(keys.tolist(), best, strict=True)
+            for key, hit in zip(found, best, strict=True)
         ]
 
-    def _read(self, keys: Keys) -> None:
-        unread = [key for key in dict.fromkeys(keys.tolist()) if key not in self._records]
+    def _read(self, keys: Iterable[int]) -> None:
+        unread = [key for key in dict.fromkeys(keys) if key not in self._records]
         if unread:
             wanted = np.array(unread, np.int64)
             records = self._view.records(wanted, vectors=self._vectors)
@@ -171,3 +164,8 @@ class Candidates:
         spread = np.full(len(self.keys), np.nan)
         spread[places] = values
         return spread
+
+
+def _unread(id: str, score: float, signals: Mapping[str, float]) -> Hit:
+    """A hit of which only the id is known, for ranking."""
+    return Hit(Record(id, "", {}), score, signals)

@@ -2,144 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 from langchain_ragstore.config import EXPLAINED_TERMS
 from langchain_ragstore.filters import Filter
 from langchain_ragstore.model import Hit, Record, Terms
 from langchain_ragstore.retrieval.cut import Threshold, Top, relevance
 from langchain_ragstore.retrieval.diversify import Diversify
+from langchain_ragstore.retrieval.findings import Account, Finding, Word
 from langchain_ragstore.retrieval.group import Group
 from langchain_ragstore.retrieval.hybrid import ReciprocalRank, Weighted, legs, shares_of
+from langchain_ragstore.retrieval.importance import Importance
 from langchain_ragstore.retrieval.plan import Plan, run
-from langchain_ragstore.retrieval.question import Question, Shelf
+from langchain_ragstore.retrieval.question import Choosing, Question, Rescoring, Shelf
 from langchain_ragstore.retrieval.sources import Dense, Lexical
 from langchain_ragstore.retrieval.trace import Step, Trace
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A term of the query that a document holds.
-
-    Attributes:
-        term: As full text knows it: folded, stemmed, or two characters.
-        body: What it adds to BM25 where it stands in the indexed text; 0 if it does not.
-        title: What it adds where it stands in the title or a heading.
-        shown: Whether it stands in the text that is returned, which may be less than what
-            is indexed.
-    """
-
-    term: str
-    body: float
-    title: float
-    shown: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What is known of one document.
-
-    Attributes:
-        id: The document's.
-        rank: Its place, from 1: among the results, or for what is none among all
-            candidates by score; None for what is no candidate.
-        score: As the search gives it; None for what is no candidate.
-        text: As the search gives it.
-        signals: What was measured: `dense` (the cosine), `lexical` (BM25) and, fused,
-            `dense_part` and `text_part` between 0 and 1.
-        ranks: Its place in the list of each source that found it.
-        contributions: What each source adds to the score; they add up to it.
-        words: The query's terms that it holds, in the query's order.
-        joined: Ids of the chunks that its text is joined from.
-        reason: For a document that was asked for by its id: why it is a result or not.
-    """
-
-    id: str
-    rank: int | None = None
-    score: float | None = None
-    text: str = ""
-    signals: Mapping[str, float] = field(default_factory=dict)
-    ranks: Mapping[str, int] = field(default_factory=dict)
-    contributions: Mapping[str, float] = field(default_factory=dict)
-    words: tuple[Word, ...] = ()
-    joined: tuple[str, ...] = ()
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """One search, accounted for.
-
-    Attributes:
-        query: What was looked for.
-        terms: What full text makes of it, in the query's order.
-        plan: How it was looked for.
-        steps: What each part of the plan took, gave and needed, in the last round.
-        rounds: How often candidates were fetched; more than once only when grouping.
-        hits: The results.
-        asked: The documents that were asked for by id.
-    """
-
-    query: str
-    terms: tuple[str, ...]
-    plan: Plan
-    steps: tuple[Step, ...]
-    rounds: int
-    hits: tuple[Finding, ...]
-    asked: tuple[Finding, ...]
-
-    @property
-    def absent(self) -> tuple[Finding, ...]:
-        """Those that were asked for and are no results."""
-        found = {hit.id for hit in self.hits}
-        return tuple(finding for finding in self.asked if finding.id not in found)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as values that JSON knows."""
-        return {
-            "query": self.query,
-            "terms": list(self.terms),
-            "plan": {
-                "sources": [named(source) for source in self.plan.sources],
-                "fuse": None if self.plan.fuse is None else named(self.plan.fuse),
-                "stages": [named(stage) for stage in self.plan.stages],
-            },
-            "steps": [
-                {
-                    "part": named(step.part),
-                    "taken": step.taken,
-                    "given": step.given,
-                    "asked": step.hits is not None,
-                    "seconds": step.seconds,
-                }
-                for step in self.steps
-            ],
-            "rounds": self.rounds,
-            "hits": [_plain(finding) for finding in self.hits],
-            "asked": [_plain(finding) for finding in self.asked],
-        }
-
-
-def named(part: Any) -> dict[str, Any]:
-    """A part of a plan as values that JSON knows, with its name."""
-    values = {entry.name: getattr(part, entry.name) for entry in dataclasses.fields(part)}
-    listed = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
-    return {"name": type(part).__name__, **listed}
-
-
-def _plain(finding: Finding) -> dict[str, Any]:
-    values = {
-        entry.name: getattr(finding, entry.name) for entry in dataclasses.fields(finding)
-    }
-    maps = {k: dict(v) for k, v in values.items() if isinstance(v, Mapping)}
-    words = [
-        {"term": w.term, "body": w.body, "title": w.title, "shown": w.shown}
-        for w in finding.words
-    ]
-    return {**values, **maps, "words": words, "joined": list(finding.joined)}
 
 
 def explained(
@@ -197,6 +75,13 @@ class _Run:
             hit.record.id: (rank, hit)
             for rank, hit in enumerate(steps[number - 1].hits or (), start=1)
         }
+        self.scores = {id: hit.score for id, (_, hit) in self.candidates.items()}
+        for step in self.stages:  # what they scored anew goes by that from then on
+            if isinstance(step.part, Rescoring):
+                self.candidates |= {
+                    hit.record.id: (rank, hit)
+                    for rank, hit in enumerate(step.hits or (), start=1)
+                }
         self.ranks: dict[str, dict[str, int]] = {}
         for step in self.sources:
             for rank, hit in enumerate(step.hits or (), start=1):
@@ -218,11 +103,6 @@ class _Run:
     def finding(self, hit: Hit, rank: int | None, reason: str = "") -> Finding:
         """What the run says of a candidate."""
         id = hit.record.id
-        alone = self.plan.fuse is None
-        parts = {
-            leg: hit.score if alone else share * hit.signals.get(f"{leg}_part", 0.0)
-            for leg, share in self.shares.items()
-        }
         return Finding(
             id=id,
             rank=rank,
@@ -230,10 +110,26 @@ class _Run:
             text=hit.record.content,
             signals=dict(hit.signals),
             ranks=self.ranks.get(id, {}),
-            contributions=parts,
+            contributions=self._contributions(hit),
             joined=hit.joined,
+            notes=dict(hit.notes),
             reason=reason,
         )
+
+    def _contributions(self, hit: Hit) -> dict[str, float]:
+        """What the score of a hit is made of, after the last stage that scored it."""
+        first = self.scores.get(hit.record.id, hit.score)
+        alone = self.plan.fuse is None
+        parts: Mapping[str, float] = {
+            leg: first if alone else share * hit.signals.get(f"{leg}_part", 0.0)
+            for leg, share in self.shares.items()
+        }
+        for step in self.stages:
+            if isinstance(step.part, Rescoring):
+                after = {found.record.id: found for found in step.hits or ()}
+                if hit.record.id in after:
+                    parts = step.part.parts(parts, after[hit.record.id])
+        return dict(parts)
 
 
 class _Asked:
@@ -306,21 +202,27 @@ class _Asked:
 
     def _dropped(self, rank: int, hit: Hit) -> str:
         """Which stage dropped a candidate."""
+        taken = [found for _, found in self.found.candidates.values()]
         for step in self.found.stages:
-            if hit.record.id not in {kept.record.id for kept in step.hits or ()}:
-                return self._because(step.part, rank, hit)
+            given = list(step.hits or ())
+            if hit.record.id not in {kept.record.id for kept in given}:
+                return self._because(step.part, rank, hit, taken)
+            taken = given
         return f"rank {rank}"
 
-    def _because(self, stage: object, rank: int, hit: Hit) -> str:
+    def _because(self, stage: object, rank: int, hit: Hit, taken: Sequence[Hit]) -> str:
+        """Why a stage did not keep one of the hits that it took."""
+        if isinstance(stage, Importance):
+            return f"its importance is below importance_threshold={stage.least:g}"
+        if isinstance(stage, Choosing):
+            return stage.left_out(hit, rank, taken)
         if isinstance(stage, Threshold):
             return f"its score {hit.score:.4g} is below score_threshold={stage.least:g}"
         if isinstance(stage, Top):
             return f"rank {rank}, below the first {stage.k}"
         if isinstance(stage, Group):
             kept = [
-                other.record.id
-                for _, other in self.found.candidates.values()
-                if stage.group(other) == stage.group(hit)
+                other.record.id for other in taken if stage.group(other) == stage.group(hit)
             ][: stage.per_group]
             return f"of its group {', '.join(map(repr, kept))} ranked before it"
         if isinstance(stage, Diversify):

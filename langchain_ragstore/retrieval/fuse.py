@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -25,6 +24,7 @@ from langchain_ragstore.config import (
     SCORE_SLACK,
 )
 from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.numeric import number
 
 Legs: TypeAlias = Mapping[str, NDArray[np.float64]]
 """By leg that was asked, one number for each candidate, shape `(count,)`."""
@@ -78,7 +78,7 @@ def rrf(
         assert fused.scores.tolist() == [0.5, (61 / 62 + 1) / 2]
         ```
     """
-    k = _number("k", k, 0, math.inf)
+    k = number("k", k, 0, math.inf)
     for leg, given in ranks.items():
         _check(f"the rank by {leg!r}", given[~np.isnan(given)], 1, math.inf)
     shares = _shares(list(weights or ranks), ranks, weights)
@@ -136,10 +136,10 @@ def weighted(
     shares = _shares(list(SIGNALS), scores, weights)
     parts = {}
     if "dense" in shares:
-        mean = _number("mean_cosine", mean_cosine, -1, 1)
+        mean = number("mean_cosine", mean_cosine, -1, 1)
         parts["dense"] = _dense_part(scores["dense"], mean)
     if "text" in shares:
-        top = _number("top_bm25", top_bm25, 0, math.inf)
+        top = number("top_bm25", top_bm25, 0, math.inf)
         if not top:
             raise InvalidInputError(
                 "top_bm25 is 0, so no word of the query can match: leave 'text' out, "
@@ -187,7 +187,7 @@ def _shares(
             f"weights {dict(weights)!r}: {problem}; the legs are {', '.join(sorted(known))}"
         )
     checked = {
-        leg: _number(f"the weight of {leg!r}", weights[leg], 0, math.inf) for leg in known
+        leg: number(f"the weight of {leg!r}", weights[leg], 0, math.inf) for leg in known
     }
     if checked and not any(checked.values()):
         raise InvalidInputError(f"weights {dict(weights)!r}: at least one must be above 0")
@@ -199,24 +199,4 @@ def _check(name: str, values: NDArray[np.float64], low: float, high: float) -> N
     """Refuse numbers that are not finite or not between two bounds."""
     wrong = values[~(np.isfinite(values) & (values >= low) & (values <= high))]
     if len(wrong):
-        _number(name, float(wrong[0]), low, high)
-
-
-def _number(name: str, value: object, low: float, high: float) -> float:
-    """`value` as a finite float between two bounds.
-
-    Raises:
-        InvalidInputError: It is none; names it and the bounds.
-    """
-    number = math.nan
-    if isinstance(value, Real) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except OverflowError:  # an int that no float holds
-            number = math.inf
-    if not (math.isfinite(number) and low <= number <= high):
-        bounds = [f"at least {low:g}"] * (low > -math.inf)
-        bounds += [f"at most {high:g}"] * (high < math.inf)
-        wanted = ", ".join(["finite", *bounds])
-        raise InvalidInputError(f"{name} must be a number, {wanted}; got {value!r}")
-    return number
+        number(name, float(wrong[0]), low, high)

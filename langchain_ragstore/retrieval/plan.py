@@ -6,14 +6,15 @@ import math
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
+from operator import itemgetter
 
 from langchain_ragstore.config import DEEPENING
 from langchain_ragstore.model import Found, Hit, Record
 from langchain_ragstore.retrieval.candidates import Candidates
 from langchain_ragstore.retrieval.cut import Threshold, Top, relevance
-from langchain_ragstore.retrieval.fuse import SIGNALS, Fused, Legs
+from langchain_ragstore.retrieval.fuse import SIGNALS, Fused
 from langchain_ragstore.retrieval.hybrid import Fusion
-from langchain_ragstore.retrieval.question import Question, Shelf, Stage
+from langchain_ragstore.retrieval.question import Question, Rescoring, Shelf, Stage
 from langchain_ragstore.retrieval.sources import Source
 from langchain_ragstore.retrieval.trace import Trace, Untraced
 from langchain_ragstore.storage.base import View
@@ -62,8 +63,9 @@ class Plan:
 
     @property
     def least(self) -> float:
-        """The relevance below which nothing is kept."""
-        cuts = [stage.least for stage in self.stages if isinstance(stage, Threshold)]
+        """The relevance below which nothing is kept, of scores as candidates have them."""
+        stages = takewhile(lambda stage: not isinstance(stage, Rescoring), self.stages)
+        cuts = [stage.least for stage in stages if isinstance(stage, Threshold)]
         return max(cuts, default=-math.inf)
 
 
@@ -138,16 +140,17 @@ def _fused(
     fusion = fuse.resolved(known)
     number = sum(map(len, known.places.values()))
 
-    def whole(fusing: tuple[Fused, Legs]) -> list[Hit]:
-        fused, signals = fusing
-        parts = {f"{leg}_part": part for leg, part in fused.parts.items()}
-        return known.hits(fused, {**signals, **parts}, None if watch.whole else plan.enough)
+    limit = None if watch.whole else plan.enough
 
-    fusing = watch.step(fusion, number, partial(fusion, known), whole)
+    def fused() -> tuple[Fused, list[Hit]]:
+        found, signals = fusion(known)
+        parts = {f"{leg}_part": part for leg, part in found.parts.items()}
+        return found, known.hits(found, {**signals, **parts}, limit)
+
+    scores, hits = watch.step(fusion, number, fused, itemgetter(1))
     last = known.last({source.leg: source.depth for source in sources})
     wanted = last and any(stage.wants for stage in plan.stages)
-    beyond = fusion.beyond(fusing[0], last) if wanted else -math.inf
-    return whole(fusing), beyond
+    return hits, fusion.beyond(scores, last) if wanted else -math.inf
 
 
 def _deeper(plan: Plan, factor: int) -> list[Source]:

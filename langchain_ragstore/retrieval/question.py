@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.model import Hit, LexicalScores, Record, Terms, Vector
 from langchain_ragstore.storage.base import Backend, View
+from langchain_ragstore.text.analyzer import DEFAULT_ANALYZER, TextAnalyzer
 
 T = TypeVar("T")
 
@@ -38,10 +40,12 @@ class Shelf:
     Attributes:
         backend: The engine.
         collection: The name.
+        analyzer: Makes the terms of its texts.
     """
 
     backend: Backend
     collection: str
+    analyzer: TextAnalyzer = DEFAULT_ANALYZER
 
     def within(self, ask: Callable[[View], T]) -> T:
         """See `Backend.within`."""
@@ -87,3 +91,37 @@ class Stage(Protocol):
 
     def __call__(self, hits: list[Hit], question: Question, shelf: Shelf) -> list[Hit]:
         """The hits after it."""
+
+
+class Rescoring(ABC):
+    """A stage that gives hits other scores, and orders them anew.
+
+    What is known of scores before it says nothing of those after it.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def parts(self, before: Mapping[str, float], hit: Hit) -> Mapping[str, float]:
+        """What a score is made of after the stage; it adds up to it.
+
+        Args:
+            before: The same before the stage.
+            hit: As the stage gave it.
+        """
+
+
+class Choosing(ABC):
+    """A stage that says itself why it left a hit out."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def left_out(self, hit: Hit, rank: int, taken: Sequence[Hit]) -> str:
+        """The reason, for people.
+
+        Args:
+            hit: What it left out.
+            rank: The hit's place among all candidates.
+            taken: All that the stage took, in order.
+        """

@@ -24,6 +24,7 @@ from langchain_ragstore.model import (
     LexicalScores,
     Record,
     Terms,
+    Unanalyzed,
     Vector,
 )
 
@@ -38,13 +39,7 @@ class View(Protocol):
     """
 
     def dense(self, vector: Vector, k: int, where: Filter, *, exact: bool = False) -> Found:
-        """The `k` records of highest cosine among those that match, ranked.
-
-        See `Backend.dense`.
-
-        Raises:
-            DimensionMismatchError: The query has another length than the collection.
-        """
+        """The `k` records of highest cosine that match, ranked; see `Backend.dense`."""
 
     def lexical(self, query: Terms, k: int, where: Filter) -> Found:
         """The `k` records of highest BM25 among those that match, ranked.
@@ -191,7 +186,7 @@ class Backend(Protocol):
             k: How many.
             where: Which records.
             vectors: Whether the records carry their vectors.
-            exact: Whether none may be missed.
+            exact: Whether none of the best may be missed.
 
         Raises:
             DimensionMismatchError: The query has another length than the collection.
@@ -231,7 +226,9 @@ class Backend(Protocol):
     def analyzer(self, collection: str) -> str | None:
         """What made the terms of the present, indexed records; None if there are none."""
 
-    def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
+    def reindex(
+        self, collection: str, terms_of: Callable[[Record], Terms | Unanalyzed | None]
+    ) -> int:
         """Make the text index anew, from all records at once; how many it then has.
 
         Before and after, searches see one whole index; after an error, the old one.
@@ -300,6 +297,18 @@ class Backend(Protocol):
 
     def collections(self) -> list[str]:
         """Names of the collections that hold records, sorted."""
+
+    def resident_bytes(self, collection: str) -> int:
+        """Bytes of memory that copies of a collection take to be searched quickly.
+
+        What is in memory alone, and could not be read again, does not count.
+        """
+
+    def release(self, collection: str) -> None:
+        """Free those copies; the next search makes them again.
+
+        Nothing is lost, and a search under way goes on with what it has.
+        """
 
     def stats(self, collection: str) -> dict[str, Any]:
         """Facts about a collection and its engine, for people."""

@@ -14,6 +14,7 @@ from langchain_ragstore.model import (
     Fingerprint,
     Record,
     Terms,
+    Unanalyzed,
     Vector,
 )
 from langchain_ragstore.storage.base import (
@@ -77,10 +78,11 @@ class MemoryBackend(Searches):
             for id in remove:
                 new.pop(id, None)
             rest = dict(new)
-            given = [record.terms for record in records if record.terms is not None]
+            terms = [_own(record.terms) for record in records]
+            given = [made for made in terms if made is not None]
             if given:
                 check_analyzers(collection, terms_of_all(new.values()), given)
-            for record in records:
+            for record, made in zip(records, terms, strict=True):
                 before = new.get(record.id)
                 new[record.id] = replace(
                     record,
@@ -88,7 +90,7 @@ class MemoryBackend(Searches):
                     vector=None if record.vector is None else record.vector.copy(),
                     created_at=before.created_at if before is not None else now,
                     updated_at=now,
-                    terms=_own(record.terms),
+                    terms=made,
                     indexed=None,
                     encoded=None,
                 )
@@ -187,15 +189,18 @@ class MemoryBackend(Searches):
             indexed = terms_of_all(self._chosen(collection, None, EVERYTHING))
         return indexed[0].analyzer if indexed else None
 
-    def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
+    def reindex(
+        self, collection: str, terms_of: Callable[[Record], Terms | Unanalyzed | None]
+    ) -> int:
         """See `Backend.reindex`."""
         with self._lock:
             old = {r.id: r for r in self._chosen(collection, None, EVERYTHING)}
             made = {
-                id: terms_of(copied(record, vectors=False)) for id, record in old.items()
+                id: _own(terms_of(copied(record, vectors=False)))
+                for id, record in old.items()
             }
             check_analyzers(collection, (), filter(None, made.values()))
-            new = {id: replace(r, terms=_own(made[id])) for id, r in old.items()}
+            new = {id: replace(r, terms=made[id]) for id, r in old.items()}
             if new:
                 self._records[collection] = new
             return len(terms_of_all(new.values()))
@@ -265,6 +270,13 @@ class MemoryBackend(Searches):
         with self._lock:
             return sorted(name for name in self._records if self.count(name))
 
+    def resident_bytes(self, collection: str) -> int:  # noqa: ARG002 - there is no copy
+        """See `Backend.resident_bytes`."""
+        return 0
+
+    def release(self, collection: str) -> None:
+        """See `Backend.release`."""
+
     def stats(self, collection: str) -> dict[str, Any]:
         """See `Backend.stats`."""
         return {"engine": "memory", "records": self.count(collection)}
@@ -304,7 +316,8 @@ def _matches(record: Record, where: Filter) -> bool:
     return where.matches(record.id, record.content, record.metadata)
 
 
-def _own(terms: Terms | None) -> Terms | None:
-    if terms is None:
+def _own(given: Terms | Unanalyzed | None) -> Terms | None:
+    if given is None:
         return None
+    terms = given.terms() if isinstance(given, Unanalyzed) else given
     return replace(terms, body=dict(terms.body), title=dict(terms.title))

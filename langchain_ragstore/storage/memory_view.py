@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from langchain_ragstore.filters import Filter
 from langchain_ragstore.metadata import decode, encode
-from langchain_ragstore.model import Found, Hit, Keys, Record, Terms, Vector, ranked
+from langchain_ragstore.model import Found, Keys, Record, Terms, Vector
 from langchain_ragstore.storage.base import check_analyzer, check_dimension
 from langchain_ragstore.storage.memory_text import scored
+from langchain_ragstore.storage.searches import first
 from langchain_ragstore.vectors.arrays import cosines
 
 
@@ -38,26 +39,26 @@ class MemoryView:
         """See `View.dense`."""
         known = [r.vector for r in self._records if r.vector is not None]
         if not known or k < 1:
-            return self._ranked({}, 0)
+            return self._first({}, 0)
         check_dimension(self._collection, len(known[0]), len(vector))
         scores = {
             key: float(cosines(record.vector[np.newaxis], vector)[0])
             for key, record in enumerate(self._records)
             if record.vector is not None and _matches(record, where)
         }
-        return self._ranked(scores, k)
+        return self._first(scores, k)
 
     def lexical(self, query: Terms, k: int, where: Filter) -> Found:
         """See `View.lexical`."""
         if k < 1:
-            return self._ranked({}, 0)
+            return self._first({}, 0)
         scores, _ = self._scored(query)
         found = {
             key: score
             for key, record in enumerate(self._records)
             if (score := scores.get(record.id, 0.0)) > 0 and _matches(record, where)
         }
-        return self._ranked(found, k)
+        return self._first(found, k)
 
     def cosines(self, vector: Vector, keys: Keys) -> NDArray[np.float64]:
         """See `View.cosines`."""
@@ -99,18 +100,13 @@ class MemoryView:
         return [copied(self._records[key], vectors=vectors) for key in keys.tolist()]
 
     def _scored(self, query: Terms) -> tuple[dict[str, float], float]:
-        known = {r.id: r.terms for r in self._records if r.terms is not None}
+        known = {r.id: r.terms for r in self._records if isinstance(r.terms, Terms)}
         check_analyzers(self._collection, known.values(), [query])
         return scored(known, query)
 
-    def _ranked(self, scores: dict[int, float], k: int) -> Found:
-        hits = [
-            Hit(Record(self._records[key].id, "", {"key": key}), score)
-            for key, score in scores.items()
-        ]
-        best = ranked(hits, k)
-        keys = np.array([hit.record.metadata["key"] for hit in best], np.int64)
-        return keys, np.array([hit.score for hit in best], np.float64)
+    def _first(self, scores: dict[int, float], k: int) -> Found:
+        names = [self._records[key].id for key in scores]
+        return first(scores, names, scores.values(), k)
 
 
 def copied(record: Record, *, vectors: bool) -> Record:
@@ -122,7 +118,7 @@ def copied(record: Record, *, vectors: bool) -> Record:
 
 def terms_of_all(records: Iterable[Record]) -> list[Terms]:
     """The terms of those records that have some."""
-    return [record.terms for record in records if record.terms is not None]
+    return [record.terms for record in records if isinstance(record.terms, Terms)]
 
 
 def check_analyzers(

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import TypeVar
 
+import numpy as np
+
 from langchain_ragstore.filters import EVERYTHING, Filter
-from langchain_ragstore.model import Found, Hit, LexicalScores, Terms, Vector
+from langchain_ragstore.model import (
+    Found,
+    Hit,
+    LexicalScores,
+    Record,
+    Terms,
+    Vector,
+    ranked,
+)
 from langchain_ragstore.storage.base import View
 
 T = TypeVar("T")
@@ -83,3 +93,23 @@ def hits(view: View, found: Found, signal: str, *, vectors: bool) -> list[Hit]:
             view.records(keys, vectors=vectors), scores.tolist(), strict=True
         )
     ]
+
+
+def first(
+    keys: Iterable[int], names: Iterable[str], scores: Iterable[float], k: int
+) -> Found:
+    """The `k` records of highest score, ranked.
+
+    Args:
+        keys: In any order.
+        names: The id of each; of one whose score no other has, anything.
+        scores: The score of each.
+        k: How many; none if below 1.
+    """
+    hits = [
+        Hit(Record(name, "", {"key": key}), score)
+        for key, name, score in zip(keys, names, scores, strict=True)
+    ]
+    best = ranked(hits, max(0, k))
+    found = [hit.record.metadata["key"] for hit in best]
+    return np.array(found, np.int64), np.array([hit.score for hit in best], np.float64)

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from langchain_ragstore.config import MAX_PHRASE, TERMS_VERSION
 from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.lexical.pieces import KeysOfPieces
 from langchain_ragstore.model import Alternatives, Terms
 from langchain_ragstore.text.callables import Segmenter, Stemmer, excerpt, qualified_name
 from langchain_ragstore.text.phrases import Phrases
@@ -104,6 +105,9 @@ class TextAnalyzer:
     description: str = field(init=False, compare=False, repr=False)
     """What the terms of stored texts depend on, in a line."""
 
+    keys_of: KeysOfPieces | None = field(init=False, compare=False, repr=False)
+    """The numbers of words' terms, unless texts have terms besides words and pairs."""
+
     _stop_words: frozenset[str] = field(init=False, compare=False, repr=False)
     _terms_of: TermsOfWords = field(init=False, compare=False, repr=False)
     _segment: Segmenter | None = field(init=False, compare=False, repr=False)
@@ -123,6 +127,8 @@ class TextAnalyzer:
             "_phrases": Phrases(whole) if whole else None,
             "description": _description(self, whole),
         }
+        plain = self.segmenter is None and not whole
+        made["keys_of"] = KeysOfPieces(made["_terms_of"]) if plain else None
         for name, value in made.items():
             object.__setattr__(self, name, value)
         thesaurus = None

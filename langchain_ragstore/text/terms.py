@@ -23,11 +23,11 @@ from typing import Final
 _WINDOW: Final = 1024
 """Characters normalised at a time; see `normalize`."""
 
-_CACHED_WORDS: Final = 1 << 16
+CACHED_WORDS: Final = 1 << 16
 """Words whose terms are remembered: more than those of a large corpus that occur again
 and again."""
 
-_LONGEST_REMEMBERED: Final = 64
+LONGEST_REMEMBERED: Final = 64
 """Letters of a word that is remembered: what is longer is data, and would fill memory."""
 
 _UNSPACED: Final = (
@@ -69,8 +69,18 @@ _ASCII_WORDS: Final = re.compile(f"[a-z0-9]+(?:[{_JOINERS}][a-z0-9]+)*{_CLOSERS}
 
 _PART_BREAKS: Final = re.compile(f"[{_JOINERS}+#]+")
 
-_ASCII_BLANKS: Final = str.maketrans(
-    {c: " " for c in map(chr, range(0x80)) if not c.isalnum() and c not in "-._'&+#"}
+
+def stands_in_words(char: str) -> bool:
+    """Tell whether a character may be part of a word; any other is as good as a blank."""
+    return _continues_word(char) or char in f"{_JOINERS}+#"
+
+
+def _continues_word(char: str) -> bool:
+    return char.isalnum() or unicodedata.category(char) in ("Mn", "Mc")
+
+
+ASCII_BLANKS: Final = str.maketrans(
+    {char: " " for char in map(chr, range(0x80)) if not stands_in_words(char)}
 )
 """What stands in no word, and so can be taken for a blank."""
 
@@ -156,10 +166,6 @@ def _any_runs() -> re.Pattern[str]:
     return re.compile(f"({word})|([{_UNSPACED}]+)")
 
 
-def _continues_word(char: str) -> bool:
-    return char.isalnum() or unicodedata.category(char) in ("Mn", "Mc")
-
-
 def _char_ranges(codes: Iterable[int]) -> str:
     """Write ascending code points as the inside of a regex class."""
     ranges: list[tuple[int, int]] = []
@@ -174,6 +180,22 @@ def _char_ranges(codes: Iterable[int]) -> str:
 def is_unspaced(term: str) -> bool:
     """Tell whether a term comes from a stretch without blanks, not from a word."""
     return _UNSPACED_CHAR.match(term) is not None
+
+
+def has_stretches(normalized: str) -> bool:
+    """Tell whether a text has any character of the scripts without blanks."""
+    return _UNSPACED_CHAR.search(normalized) is not None
+
+
+def unspaced_ranges() -> list[tuple[int, int]]:
+    """The code points of the scripts without blanks, as first and last of each range.
+
+    Example:
+        >>> unspaced_ranges()[0] == (ord("々"), ord("〇"))
+        True
+    """
+    found = re.findall(r"(.)(?:-(.))?", _UNSPACED)
+    return [(ord(first), ord(last or first)) for first, last in found]
 
 
 _UNSPACED_CHAR: Final = re.compile(f"[{_UNSPACED}]")
@@ -234,8 +256,8 @@ def pieces(normalized: str) -> tuple[list[str], list[str]]:
         ((['see', 'the', 'manual.'], []), (['gen-itgc'], ['重跑', '后']))
     """
     if normalized.isascii():
-        return normalized.translate(_ASCII_BLANKS).split(), []
-    if _UNSPACED_CHAR.search(normalized):
+        return normalized.translate(ASCII_BLANKS).split(), []
+    if has_stretches(normalized):
         return runs(normalized)
     return normalized.split(), []
 
@@ -257,8 +279,8 @@ class TermsOfWords(dict[str, tuple[str, ...]]):
     def __missing__(self, word: str) -> tuple[str, ...]:
         words = [word] if word.isalnum() else runs(word)[0]
         made = tuple(term for w in words for term in _word_terms(w, self._stemmer))
-        if len(word) <= _LONGEST_REMEMBERED:
-            if len(self) >= _CACHED_WORDS:
+        if len(word) <= LONGEST_REMEMBERED:
+            if len(self) >= CACHED_WORDS:
                 self.clear()
             self[word] = made
         return made

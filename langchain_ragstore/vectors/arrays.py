@@ -19,6 +19,14 @@ _RESCORE_VALUES: Final = 4_000_000
 """Numbers rescored at a time: 32 MB of float64, whatever the number of candidates."""
 
 
+_SCALED_ROWS: Final = 128
+"""Rows scaled at a time: few enough to stay in a processor's cache."""
+
+_SAFE: Final = (1e-200, 1e200)
+"""Squares of lengths between which nothing over- or underflows: the square of 1e200 is
+infinite, that of 1e-200 is 0."""
+
+
 def unit_matrix(vectors: Sequence[Any], texts: Sequence[str] | None = None) -> Matrix:
     """Check embeddings and scale each to unit length.
 
@@ -43,19 +51,9 @@ def unit_matrix(vectors: Sequence[Any], texts: Sequence[str] | None = None) -> M
         ]
         ```
     """
-    rows = [_row(vector, _of(texts, at), at) for at, vector in enumerate(vectors)]
-    if not rows:
-        return np.empty((0, 0), np.float32)
-    length = len(rows[0])
-    for at, row in enumerate(rows):
-        if len(row) != length:
-            raise DimensionMismatchError(
-                f"embedding 0 has {length} dimensions but embedding {at} has "
-                f"{len(row)}{_of(texts, at)}; an embedder must keep one length"
-            )
-    if not length:
-        raise InvalidInputError(f"embedding 0 is empty{_of(texts, 0)}")
-    matrix = np.stack(rows)
+    matrix = _matrix(vectors)
+    if matrix is None:
+        matrix = _stacked(vectors, texts)
     bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
     if bad.size:
         raise InvalidInputError(
@@ -65,13 +63,41 @@ def unit_matrix(vectors: Sequence[Any], texts: Sequence[str] | None = None) -> M
     return _scaled(matrix)
 
 
+def _matrix(vectors: Sequence[Any]) -> NDArray[np.float64] | None:
+    """Lists of numbers as an array; None for what is not that. Faster than `_stacked`."""
+    if not all(type(vector) is list for vector in vectors):
+        return None
+    lengths = set(map(len, vectors))
+    if len(lengths) != 1 or 0 in lengths:
+        return None
+    (length,) = lengths
+    try:
+        pack = struct.Struct(f"{length}d").pack
+        data = b"".join([pack(*vector) for vector in vectors])
+    except (struct.error, OverflowError):
+        return None
+    return np.frombuffer(data).reshape(len(vectors), length)
+
+
+def _stacked(vectors: Sequence[Any], texts: Sequence[str] | None) -> NDArray[np.float64]:
+    """Any sequences of numbers as an array."""
+    rows = [_row(vector, _of(texts, at), at) for at, vector in enumerate(vectors)]
+    if not rows:
+        return np.empty((0, 0))
+    length = len(rows[0])
+    for at, row in enumerate(rows):
+        if len(row) != length:
+            raise DimensionMismatchError(
+                f"embedding 0 has {length} dimensions but embedding {at} has "
+                f"{len(row)}{_of(texts, at)}; an embedder must keep one length"
+            )
+    if not length:
+        raise InvalidInputError(f"embedding 0 is empty{_of(texts, 0)}")
+    return np.stack(rows)
+
+
 def _row(vector: Any, of: str, at: int) -> NDArray[np.float64]:
     """One embedding as an array of one axis."""
-    if type(vector) is list and vector:
-        try:  # four times as fast as what follows, and as strict
-            return np.frombuffer(struct.pack(f"{len(vector)}d", *vector))
-        except (struct.error, OverflowError):
-            pass
     try:
         row = np.asarray(vector)
         if row.ndim == 1 and row.dtype.kind in _NUMERIC:
@@ -93,11 +119,25 @@ def unit_vector(vector: Sequence[float]) -> Vector:
 
 
 def _scaled(matrix: NDArray[np.float64]) -> Matrix:
-    # By the largest part first: the square of 1e200 is infinite, that of 1e-200 is 0.
+    unit = np.empty(matrix.shape, np.float32)
+    for start in range(0, len(matrix), _SCALED_ROWS):
+        part = matrix[start : start + _SCALED_ROWS]
+        with np.errstate(over="ignore", under="ignore"):
+            squares = (part * part).sum(axis=1, keepdims=True)
+        if not ((squares > _SAFE[0]) & (squares < _SAFE[1])).all():
+            part, squares = _moderate(part)
+        unit[start : start + _SCALED_ROWS] = part / np.sqrt(squares)
+    return unit
+
+
+def _moderate(
+    matrix: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Vectors of any size by their largest part, and their squares; 1 for those of 0."""
     largest = np.abs(matrix).max(axis=1, keepdims=True, initial=0.0)
     matrix = matrix / np.where(largest > 0, largest, 1.0)
-    norms = np.sqrt((matrix * matrix).sum(axis=1, keepdims=True))
-    return (matrix / np.where(norms > 0, norms, 1.0)).astype(np.float32)
+    squares = (matrix * matrix).sum(axis=1, keepdims=True)
+    return matrix, np.where(squares > 0, squares, 1.0)
 
 
 def _of(texts: Sequence[str] | None, at: int) -> str:

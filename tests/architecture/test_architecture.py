@@ -23,6 +23,7 @@ LAYERS = {
     "config": 0,
     "metadata": 1,
     "filters": 1,
+    "heap": 1,
     "text": 1,
     "vectors": 1,
     "lexical": 1,
@@ -33,6 +34,7 @@ LAYERS = {
     "embeddings": 3,
     "retrieval": 4,
     "keywords": 5,
+    "numeric": 1,
     "documents": 5,
     "embedder": 5,
     "scope": 5,
@@ -45,6 +47,10 @@ LAYERS = {
     "stores": 5,
     "vectorstores": 5,
     "foreign": 5,
+    "foreign_stages": 5,
+    "compressors": 5,
+    "documents_as_hits": 5,
+    "stage_request": 5,
     "notebook": 5,
     "retrievers": 5,
     "search_request": 5,
@@ -56,6 +62,12 @@ LAYERS = {
     "evaluation": 5,
     "text_splitters": 5,
     "ingestion": 5,
+    "collection_names": 5,
+    "collection_retriever": 5,
+    "collection_search": 5,
+    "collections": 5,
+    "keeper": 5,
+    "residency": 5,
     "chains": 6,
     "file_ledger": 6,
     "folders": 6,
@@ -76,17 +88,62 @@ SQLITE = "storage.sqlite"
 
 ALLOWED = {
     "__init__": {
-        *("documents", "errors", "embeddings.hashing", "embeddings.local"),
-        *("embeddings.mock", "evaluation", "indexing", "ingestion", "notebook"),
-        *("notebook.explanation", "path_report", "pipeline", "retrieval.plan"),
-        *("retrievers", "stores", "structured_query", "text.analyzer", "text_splitters"),
-        "vectorstores",
+        *("collections", "compressors", "documents", "embeddings.batched"),
+        *("embeddings.hashing", "embeddings.local", "embeddings.mock", "errors"),
+        *("evaluation", "indexing", "ingestion", "notebook", "notebook.explanation"),
+        *("path_report", "pipeline", "retrieval.analyze", "retrieval.plan"),
+        *("retrieval.settings", "retrievers", "stores", "structured_query"),
+        *("text.analyzer", "text_splitters", "vectorstores"),
     },
     "chains": {"errors"},
+    "compressors": {
+        *(
+            "config",
+            "documents_as_hits",
+            "errors",
+            "model",
+            "stage_request",
+            "vectors.arrays",
+        ),
+        *(f"retrieval.{name}" for name in ("boost", "buckets", "dedup", "rerank")),
+        *(f"retrieval.{name}" for name in ("rerank_model", "settings")),
+    },
     "config": set(),
     "document_reader": {
-        *("config", "documents", "embedder", "errors", "filters", "model", "scope"),
+        *(
+            "config",
+            "documents",
+            "embedder",
+            "errors",
+            "filters",
+            "keeper",
+            "model",
+            "scope",
+        ),
         *("storage.base", "storage.ordering", "text.analyzer"),
+    },
+    "collection_names": {"config", "errors"},
+    "collection_retriever": {
+        *(
+            "collection_names",
+            "collection_search",
+            "config",
+            "documents",
+            "errors",
+            "filters",
+            "keywords",
+        ),
+        "searching",
+    },
+    "collection_search": {
+        *("collection_names", "config", "documents", "keywords", "numeric"),
+        *("retrieval.cut", "retrieval.group", "retrieval.importance", "retrieval.merge"),
+        *("retrieval.neighbours", "search_request", "searching"),
+    },
+    "collections": {
+        *("collection_names", "collection_retriever", "collection_search", "config"),
+        *("errors", "heap", "keywords", "numeric", "residency", "retrievers", "searching"),
+        "vectorstores",
     },
     "document_store": {
         *("config", "document_writer", "documents", "errors", "filters", "keywords"),
@@ -97,19 +154,28 @@ ALLOWED = {
         "vectors.arrays",
     },
     "documents": {"config", "errors", "filters", "metadata", "model", "text.analyzer"},
+    "documents_as_hits": {"errors", "model", "vectors.arrays"},
     "embedder": {
         *("config", "documents", "errors", "model", "storage.base", "unstored"),
+        *("embeddings.batched", "embeddings.named", "embeddings.running"),
         "vectors.arrays",
     },
     "embeddings": set(),
+    "embeddings.batched": {
+        *("config", "embeddings.batching", "embeddings.running", "errors", "numeric"),
+    },
+    "embeddings.batching": {"config", "embeddings.refusals", "errors"},
     "embeddings.hashing": {"errors", "model", "text.terms"},
     "embeddings.local": {
         *("embeddings.sentence_encoder", "errors", "model"),
         *("text.boundaries", "text.measures", "text.spans"),
     },
     "embeddings.mock": {"errors", "model"},
+    "embeddings.named": {"errors"},
+    "embeddings.refusals": set(),
+    "embeddings.running": {"embeddings.batching", "errors"},
     "embeddings.sentence_encoder": {"errors", "model"},
-    "errors": set(),
+    "errors": {"config"},
     "evaluation": {f"evaluation.{name}" for name in ("comparison", "results", "run")},
     "evaluation.comparison": {
         *("config", "errors"),
@@ -129,7 +195,15 @@ ALLOWED = {
         *("paths", "progress", "sources", "vectorstores"),
         *(f"loaders.{name}" for name in ("file_loader", "files", "hygiene")),
     },
-    "foreign": {"documents", "errors", "filters", "ingestion", "retrieval.cut"},
+    "foreign": {
+        *("documents", "errors", "filters", "ingestion", "stage_request"),
+        *(f"retrieval.{name}" for name in ("cut",)),
+    },
+    "foreign_stages": {
+        *("config", "documents", "documents_as_hits", "errors", "foreign", "keywords"),
+        *("stage_request",),
+        *(f"retrieval.{name}" for name in ("boost", "importance", "rerank_model")),
+    },
     "indexing": {
         *("documents", "errors", "keywords"),
         *(f"{SQLITE}.{name}" for name in ("connection", "lease", "ledger")),
@@ -142,11 +216,19 @@ ALLOWED = {
         *("config", "documents", "errors", "filters", "metadata", "model"),
         "storage.base",
     },
+    "heap": set(),
+    "keeper": set(),
     "keywords": set(),
     "lexical": set(),
     "lexical.bm25": {"config", "lexical.keys", "model"},
     "lexical.keys": {"text.terms"},
-    "lexical.postings": {"config", "lexical.keys", "model"},
+    "lexical.gathering": {
+        "config",
+        *("lexical.keys", "lexical.occurrences", "lexical.postings", "model"),
+    },
+    "lexical.occurrences": {"lexical.keys", "lexical.postings", "model", "text.terms"},
+    "lexical.pieces": {"lexical.keys", "lexical.postings", "text.terms"},
+    "lexical.postings": {"config"},
     "loaders": {"errors", "loaders.file_loader", "loaders.files"},
     "loaders.archives": set(),
     "loaders.delimited": {
@@ -182,13 +264,14 @@ ALLOWED = {
         "notebook.plain",
     },
     "notebook.explanation": {
-        *("notebook.findings_page", "notebook.findings_plain", "retrieval.explain"),
+        *("notebook.findings_page", "notebook.findings_plain"),
+        *(f"retrieval.{name}" for name in ("findings",)),
     },
     "notebook.findings_page": {
         *("notebook.characters", "notebook.findings_plain", "notebook.page"),
-        "retrieval.explain",
+        *(f"retrieval.{name}" for name in ("findings",)),
     },
-    "notebook.findings_plain": {"notebook.characters", "retrieval.explain"},
+    "notebook.findings_plain": {"notebook.characters", "retrieval.findings"},
     "notebook.layout": {"notebook.locate"},
     "notebook.locate": set(),
     "notebook.page": {"notebook.characters", "notebook.layout"},
@@ -204,25 +287,47 @@ ALLOWED = {
         *("config", "document_store", "documents", "embedder", "errors", "filters"),
         "model",
     },
+    "residency": {"config"},
     "retrieval": set(),
+    "retrieval.analyze": {
+        *("config", "retrieval.query_lexicon", "retrieval.query_shapes"),
+        *("retrieval.query_talk", "text.terms"),
+    },
+    "retrieval.boost": {"config", "model", "retrieval.question"},
+    "retrieval.buckets": {
+        *("config", "model"),
+        *(f"retrieval.{name}" for name in ("hit_vectors", "labels", "question")),
+    },
     "retrieval.cut": {"model", "retrieval.question"},
+    "retrieval.dedup": {
+        *("config", "model", "vectors.arrays"),
+        *(f"retrieval.{name}" for name in ("hit_vectors", "question")),
+    },
     "retrieval.diversify": {"model", "retrieval.question"},
     "retrieval.explain": {
         *("config", "filters", "model"),
-        *(f"retrieval.{name}" for name in ("cut", "diversify", "group", "hybrid", "plan")),
-        *(f"retrieval.{name}" for name in ("question", "sources", "trace")),
+        *(
+            f"retrieval.{name}"
+            for name in ("cut", "diversify", "findings", "group", "hybrid")
+        ),
+        *(
+            f"retrieval.{name}"
+            for name in ("importance", "plan", "question", "sources", "trace")
+        ),
     },
     "retrieval.candidates": {
         *("model", "retrieval.fuse", "retrieval.question", "storage.base"),
         "vectors.arrays",
     },
-    "retrieval.fuse": {"config", "errors"},
+    "retrieval.fuse": {"config", "errors", "numeric"},
     "retrieval.group": {"filters", "model", "retrieval.question"},
     "retrieval.hybrid": {
         "config",
         *("retrieval.candidates", "retrieval.fuse", "retrieval.weighing"),
     },
     "retrieval.weighing": {"config", "model", "text.scripts", "text.terms"},
+    "retrieval.importance": {"filters", "model", "retrieval.question"},
+    "retrieval.merge": {"model"},
     "retrieval.neighbours": {"config", "filters", "model", "retrieval.question"},
     "retrieval.plan": {
         *("config", "model"),
@@ -230,19 +335,38 @@ ALLOWED = {
         *(f"retrieval.{name}" for name in ("question", "sources", "trace")),
         "storage.base",
     },
-    "retrieval.question": {"filters", "model", "storage.base"},
+    "retrieval.query_code_words": set(),
+    "retrieval.query_lexicon": {
+        *("config", "text.terms"),
+        *(f"retrieval.query_{name}words" for name in ("", "code_", "table_")),
+    },
+    "retrieval.query_shapes": {"config"},
+    "retrieval.query_table_words": set(),
+    "retrieval.query_talk": set(),
+    "retrieval.query_words": set(),
+    "retrieval.question": {"filters", "model", "storage.base", "text.analyzer"},
     "retrieval.sources": {"model", "retrieval.question", "storage.base"},
     "retrieval.trace": {"model"},
     "retrievers": {
-        *("config", "documents", "errors", "filters", "foreign", "keywords"),
-        *("notebook.explanation", "search_request", "searching"),
+        *(
+            "config",
+            "documents",
+            "errors",
+            "filters",
+            "foreign",
+            "foreign_stages",
+            "keywords",
+        ),
+        *("notebook.explanation", "search_request", "searching", "stage_request"),
+        *(f"retrieval.{name}" for name in ("settings",)),
     },
     "scope": {"errors", "filters", "metadata", "model"},
     "sources": {"foreign", "ingestion", "vectorstores"},
     "search_request": {
-        *("config", "documents", "errors", "filters", "keywords"),
-        *(f"retrieval.{name}" for name in ("cut", "diversify", "fuse", "group", "hybrid")),
-        *(f"retrieval.{name}" for name in ("neighbours", "plan", "question", "sources")),
+        *("config", "documents", "errors", "filters", "keywords", "numeric"),
+        *("retrieval.cut", "retrieval.diversify", "retrieval.fuse", "retrieval.group"),
+        *("retrieval.hybrid", "retrieval.neighbours", "retrieval.plan"),
+        *("retrieval.question", "retrieval.sources", "stage_request"),
     },
     "searching": {
         *("reembedding", "documents", "errors", "filters", "model"),
@@ -251,6 +375,14 @@ ALLOWED = {
     },
     "similarity_search": {
         *("config", "documents", "retrieval.cut", "searching", "text_search"),
+    },
+    "stage_request": {
+        *("documents", "errors", "vectors.arrays"),
+        *(f"retrieval.{name}" for name in ("boost", "buckets", "dedup", "importance")),
+        *(
+            f"retrieval.{name}"
+            for name in ("question", "rerank", "rerank_model", "settings")
+        ),
     },
     "storage": set(),
     "storage.base": {"errors", "filters", "model"},
@@ -261,7 +393,7 @@ ALLOWED = {
     },
     "storage.memory_view": {
         *("filters", "metadata", "model", "storage.base", "storage.memory_text"),
-        "vectors.arrays",
+        *("storage.searches", "vectors.arrays"),
     },
     "storage.memory_models": {"model", "storage.base"},
     "storage.memory_text": {"config", "lexical.bm25", "model"},
@@ -269,11 +401,11 @@ ALLOWED = {
     "storage.searches": {"filters", "model", "storage.base"},
     SQLITE: set(),
     f"{SQLITE}.backend": {
-        *("config", "errors", "filters", "metadata", "model", "storage.base"),
-        *(f"{SQLITE}.{name}" for name in ("coding", "connection", "models")),
-        *(f"{SQLITE}.{name}" for name in ("reader", "reindexing", "remodelling")),
-        *(f"{SQLITE}.{name}" for name in ("resident", "schema", "segments")),
-        *(f"{SQLITE}.{name}" for name in ("statements", "steps")),
+        *("config", "errors", "filters", "lexical.gathering", "metadata", "model"),
+        *("storage.base", "storage.sqlite.coding", "storage.sqlite.connection"),
+        *("storage.sqlite.models", "storage.sqlite.reader", "storage.sqlite.reindexing"),
+        *("storage.sqlite.remodelling", "storage.sqlite.resident", "storage.sqlite.schema"),
+        *("storage.sqlite.segments", "storage.sqlite.statements", "storage.sqlite.steps"),
     },
     f"{SQLITE}.reader": {
         *("config", "filters", "model", "storage.base", "storage.ordering"),
@@ -283,10 +415,9 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("steps", "view", "where")),
     },
     f"{SQLITE}.view": {
-        *("filters", "lexical.bm25", "model", "storage.base"),
-        *(f"{SQLITE}.{name}" for name in ("lexicon", "nearest", "resident")),
-        *(f"{SQLITE}.{name}" for name in ("statements", "steps")),
-        "vectors.arrays",
+        *("filters", "lexical.bm25", "model", "storage.base", "storage.searches"),
+        *("storage.sqlite.lexicon", "storage.sqlite.nearest", "storage.sqlite.resident"),
+        *("storage.sqlite.statements", "storage.sqlite.steps", "vectors.arrays"),
     },
     f"{SQLITE}.blobs": {
         f"{SQLITE}.{name}" for name in ("connection", "lease", "statements")
@@ -323,7 +454,7 @@ ALLOWED = {
         *(f"vectors.{name}" for name in ("arrays", "index", "rotation")),
     },
     f"{SQLITE}.reindexing": {
-        *("errors", "lexical.postings", "model", "storage.base"),
+        *("errors", "lexical.gathering", "model", "storage.base"),
         *(f"{SQLITE}.{name}" for name in ("connection", "resident", "segments")),
         *(f"{SQLITE}.{name}" for name in ("statements", "steps")),
     },
@@ -339,7 +470,8 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("connection", "resident", "statements")),
     },
     f"{SQLITE}.segments": {
-        *("config", "errors", "lexical.postings", "model", f"{SQLITE}.statements"),
+        *("config", "errors", "lexical.gathering", "lexical.postings"),
+        f"{SQLITE}.statements",
     },
     f"{SQLITE}.statements": set(),
     f"{SQLITE}.steps": {
@@ -356,9 +488,8 @@ ALLOWED = {
     "structured_query": {"errors"},
     "text": set(),
     "text.analyzer": {
-        *("config", "errors", "model"),
-        *(f"text.{name}" for name in ("callables", "phrases", "stop_words", "synonyms")),
-        "text.terms",
+        *("config", "errors", "lexical.pieces", "model", "text.callables", "text.phrases"),
+        *("text.stop_words", "text.synonyms", "text.terms"),
     },
     "text.callables": {"config", "errors"},
     "text.phrases": {"text.terms"},
@@ -416,16 +547,31 @@ ALLOWED = {
     "vectors.rotation": {"model"},
     "vectors.sketch": {"model"},
     "vectorstores": {
-        *("config", "document_writer", "documents", "embedder", "errors", "filters"),
-        *("indexing", "keywords", "retrievers", "similarity_search"),
-        *(f"{SQLITE}.backend", f"{SQLITE}.connection", "stores", "text.analyzer"),
+        *("config", "document_writer", "documents", "embeddings.named", "errors"),
+        *("filters", "indexing", "keywords", "numeric", "retrievers", "similarity_search"),
+        *("stage_request", "storage.sqlite.backend", "storage.sqlite.connection", "stores"),
+        "text.analyzer",
     },
     "unstored": {"config", "errors", "model", "storage.base"},
     "watching": {"config", "errors", "folders", "path_report"},
+    "retrieval.waiting": {"config"},
+    "retrieval.settings": {"config", "errors", "numeric"},
+    "retrieval.rerank_model": {
+        *("config", "model", "retrieval.boost", "retrieval.question", "retrieval.waiting"),
+    },
+    "retrieval.rerank": {
+        *("config", "model", "retrieval.analyze", "retrieval.boost", "retrieval.question"),
+        *("retrieval.settings", "text.analyzer", "vectors.arrays"),
+    },
+    "retrieval.labels": {"config", "retrieval.query_words", "text.terms"},
+    "retrieval.hit_vectors": {"errors", "model"},
+    "retrieval.findings": {"retrieval.plan", "retrieval.trace"},
+    "numeric": {"errors"},
 }
 """What each module may import. `python tests/architecture/graph.py` prints what it does."""
 
 LONG_FILES = {
+    "config": "every constant with its source, so that one can be found",
     "filters": "the dialect in one place: meaning and grammar change together",
     f"{SQLITE}.reader": "one class with what the protocol reads, and its steps",
     "text.terms": "one tokenizer with its character classes",

@@ -3,6 +3,8 @@
 import ast
 import importlib.util
 import inspect
+import subprocess
+import sys
 import tomllib
 import zipfile
 from pathlib import Path
@@ -50,10 +52,30 @@ def test_the_root_imports_what_it_offers_and_nothing_else():
     imported = {
         alias.asname or alias.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        if isinstance(node, ast.ImportFrom) and node.module != "typing"
         for alias in node.names
     }
-    assert imported == set(langchain_ragstore.__all__)
+    # The module that `__getattr__` takes the compressors from, at first use.
+    assert imported - {"compressors"} == set(langchain_ragstore.__all__)
+    names = langchain_ragstore._COMPRESSORS
+    assert names < set(langchain_ragstore.__all__) <= set(dir(langchain_ragstore))
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = langchain_ragstore.Nothing
+
+
+def test_compressors_are_imported_at_first_use():
+    code = """
+import sys, langchain_ragstore
+unwanted = ("compressors", "foreign_stages", "retrieval.rerank", "retrieval.rerank_model",
+            "retrieval.buckets", "retrieval.dedup", "retrieval.waiting")
+print([name for name in unwanted if f"langchain_ragstore.{name}" in sys.modules])
+from langchain_ragstore import *
+print(DynamicReranker.__name__)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\n")[:2] == ["[]", "DynamicReranker"]
 
 
 @pytest.mark.parametrize("name", langchain_ragstore.__all__)

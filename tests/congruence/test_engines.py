@@ -12,10 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from langchain_ragstore.errors import ConflictError, InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, parse
-from langchain_ragstore.model import Alternatives, Fingerprint, Record, Terms
+from langchain_ragstore.model import Alternatives, Fingerprint, Record, Terms, Unanalyzed
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.storage.sqlite import coding
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
+from langchain_ragstore.text.analyzer import DEFAULT_ANALYZER
 from langchain_ragstore.vectors.arrays import unit_matrix
 from records import facts
 from strategies import clashing, filters
@@ -42,6 +43,22 @@ groups = st.builds(
 )
 makers = st.sampled_from(["", "", "", "other"])
 bags = st.builds(Terms, counts, st.one_of(st.just({}), counts), st.just(()), makers)
+
+
+class Unnamed:
+    """The default analysis under the name that terms have here by default."""
+
+    description = ""
+    keys_of = DEFAULT_ANALYZER.keys_of
+
+    def index_terms(self, text, title=""):
+        return replace(DEFAULT_ANALYZER.index_terms(text, title), analyzer="")
+
+
+UNNAMED = Unnamed()
+texts = st.lists(words, max_size=6).map(", ".join)
+unread = st.builds(Unanalyzed, texts, st.one_of(st.just(""), texts), st.just(UNNAMED))
+
 queries = st.builds(
     Terms,
     counts,
@@ -64,7 +81,7 @@ records = st.builds(
     metadatas,
     st.one_of(vectors, vectors, vectors, wrong_vectors),
     expiries,
-    st.one_of(st.none(), bags, bags, bags),
+    st.one_of(st.none(), bags, unread, unread),
     digests,
 )
 batches = st.lists(records, max_size=4, unique_by=lambda record: record.id)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from langchain_ragstore.config import POSTING_BLOCK_BYTES
 from langchain_ragstore.lexical.bm25 import frequency
+from langchain_ragstore.lexical.gathering import gathered, merged, of_terms, renumbered
 from langchain_ragstore.lexical.keys import (
     body_key,
     is_single,
@@ -15,16 +16,7 @@ from langchain_ragstore.lexical.keys import (
     last_characters,
     title_key,
 )
-from langchain_ragstore.lexical.postings import (
-    Block,
-    encoded,
-    gathered,
-    merged,
-    of_terms,
-    packed,
-    renumbered,
-    unpacked,
-)
+from langchain_ragstore.lexical.postings import Block, decoded, encoded, packed, unpacked
 from langchain_ragstore.model import Terms
 from langchain_ragstore.text.terms import term_counts
 
@@ -80,7 +72,7 @@ def test_postings_come_back_whole_and_one_by_one(found):
     assert plain(postings) == lists
     blocks = [(fence, Block(data)) for fence, data in encoded(postings)]
     assert [fence for fence, _ in blocks] == [int(block.keys[0]) for _, block in blocks]
-    assert plain(merged([block.all() for _, block in blocks])) == lists
+    assert plain(decoded([block.all() for _, block in blocks])) == lists
     for key in [*lists, 0, 6, 2**64 - 1]:
         places = [(block, block.places(np.array([key], np.uint64))) for _, block in blocks]
         one = [(block, place) for block, [place] in places if place >= 0]
@@ -93,31 +85,44 @@ def test_postings_come_back_whole_and_one_by_one(found):
 @given(triples, st.integers(0, 6), st.one_of(st.integers(0, 7), st.just(2**64)))
 def test_a_range_of_terms(found, first, after):
     for _, data in encoded(of_triples(found)):
-        between = plain(Block(data).between(first, after))
+        between = plain(decoded([Block(data).between(first, after)]))
         lists = expected(found)
         assert between == {k: v for k, v in lists.items() if first <= k < after}
 
 
-@given(triples, triples)
-def test_merging_is_gathering_everything(first, second):
-    both = merged([of_triples(first), of_triples(second)])
-    lists = expected(first)
-    for key, counts in expected(second).items():
-        for row, often in counts.items():
-            mine = lists.setdefault(key, {})
-            mine[row] = min(255, mine.get(row, 0) + often)
-    assert plain(both) == lists
+@given(st.lists(triples, max_size=4))
+def test_merging_is_gathering_everything(parts):
+    beside, whole = [], []
+    for part in parts:
+        after = 1 + max((row for _, row, _ in whole), default=-1)
+        moved = [(key, row % 2**30 + after, often) for key, row, often in part]
+        beside.append(of_triples(moved))
+        whole += moved
+    assert plain(merged(beside)) == expected(whole)
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(1, 3))))
-def test_renumbering_drops_rows_without_a_number(found):
-    new = np.array([4, -1, 2, 3, -1, 1, 0, -1, 8, 7])
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(1, 3))),
+    st.sets(st.integers(0, 9)),
+    st.integers(0, 5),
+)
+def test_renumbering_drops_rows_without_a_number(found, dead, first):
+    new = np.full(10, -1)
+    alive = [row for row in range(10) if row not in dead]
+    new[alive] = np.arange(len(alive)) + first
     lists = {
         key: {int(new[row]): often for row, often in counts.items() if new[row] >= 0}
         for key, counts in expected(found).items()
     }
-    there = plain(merged([renumbered(of_triples(found), new)]))
+    there = plain(renumbered(of_triples(found), new))
     assert there == {key: counts for key, counts in lists.items() if counts}
+
+
+@given(triples)
+def test_gathering_without_frequencies_counts(found):
+    keys = np.array([key for key, _, often in found for _ in range(often)], np.uint64)
+    rows = np.array([row for _, row, often in found for _ in range(often)], np.int64)
+    assert plain(gathered(keys, rows)) == expected(found)
 
 
 def test_blocks_have_about_one_size():

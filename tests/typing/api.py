@@ -11,19 +11,25 @@ from langchain_core.vectorstores import VectorStore
 
 from langchain_ragstore import (
     CJKRecursiveTextSplitter,
+    CoreTagBoost,
+    DynamicReranker,
     Explanation,
     HashingEmbeddings,
     IngestReport,
     MockEmbeddings,
+    ModelReranker,
     PathReport,
     Plan,
     RagPipeline,
     RagRetriever,
+    RetrievalConfig,
+    SemanticDeduplicator,
     SQLiteByteStore,
     SQLiteRecordManager,
     SQLiteVectorStore,
     TextAnalyzer,
     Timestamps,
+    TopicBucketer,
     evaluate,
     make_document,
     show_chunks,
@@ -101,3 +107,22 @@ graded: Evaluation = evaluate(
 )
 ndcg: float = judged.mean["ndcg@10"]
 gain: Comparison = compare(judged, evaluate(pipeline.retrieve, {"q": ["a"]}), metric="mrr")
+
+
+def lengths(query: str, texts: list[str]) -> list[int]:
+    return [len(text) for text in texts]
+
+
+seeded: RetrievalConfig = RetrievalConfig.phase_r()
+staged = RagRetriever(
+    vectorstore=ours, retrieval_config=seeded, core_tags=("a",), reranker=lengths
+)
+asked: list[Document] = staged.invoke("q", core_tags=["b"], retrieval_config=seeded)
+boosts = CoreTagBoost(core_tags=("a",), factor=2, top_n=3)
+kept: list[Document] = boosts.compress_documents(asked, "q")
+distinct = SemanticDeduplicator(0.9, embedding)
+distinct2 = SemanticDeduplicator(threshold=0.9, embeddings=embedding, top_n=3)
+formula = DynamicReranker(embeddings=embedding, retrieval_config=seeded)
+model = ModelReranker(model=lengths, top_n=3)
+buckets: dict[str, list[Document]] = TopicBucketer(embeddings=embedding).buckets(kept)
+chained: list[Document] = formula.as_runnable().invoke({"query": "q", "documents": kept})

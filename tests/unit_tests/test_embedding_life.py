@@ -19,6 +19,7 @@ from langchain_ragstore import (
 from langchain_ragstore.config import KEEP_SECONDS, PROBE_TEXT
 from langchain_ragstore.errors import (
     DimensionMismatchError,
+    EmbeddingFailedError,
     EmbeddingMismatchError,
     InvalidInputError,
     StorageError,
@@ -183,8 +184,9 @@ async def test_a_model_that_cannot_embed_the_probe_says_what_it_is_for(path, add
             return [1.0]
 
     with SQLiteVectorStore(Few(), path) as store:
-        with pytest.raises(KeyError) as raised:
+        with pytest.raises(EmbeddingFailedError, match="Few failed at the text") as raised:
             await add(store, ["tea"])
+        assert isinstance(raised.value.__cause__, KeyError)
         assert "check_model=False" in raised.value.__notes__[0]
     with SQLiteVectorStore(Few(), path, check_model=False) as store:
         assert len(await add(store, ["tea"])) == 1

@@ -10,6 +10,7 @@ import pytest
 from fakes import Clock
 from langchain_ragstore.errors import CorruptStoreError
 from langchain_ragstore.filters import EVERYTHING, parse
+from langchain_ragstore.lexical.gathering import prepared
 from langchain_ragstore.model import Record, Terms
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.storage.sqlite import segments
@@ -212,7 +213,7 @@ def test_readers_find_only_what_is_committed(tmp_path):
 
     def interrupted():
         with other.database.write() as connection:
-            segments.add(connection, 1, [Terms({"w9": 1})])
+            segments.add(connection, 1, prepared([Terms({"w9": 1})]))
             assert found(backend, "w9") == []
             raise ZeroDivisionError
 

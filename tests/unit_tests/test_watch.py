@@ -18,6 +18,7 @@ import office
 from fakes import Clock, Counting
 from langchain_ragstore import (
     CJKRecursiveTextSplitter,
+    EmbeddingUnreachableError,
     InvalidInputError,
     MissingExtraError,
     RagPipeline,
@@ -249,8 +250,8 @@ def test_a_model_that_is_down_is_asked_less_and_less(scene, monkeypatch):
     reports = scene.reports(*[(0.5, None)] * 14, (0.5, monkeypatch.undo), (9, None))
     first = next(reports)
     ((path, error),) = first.errors
-    assert (Path(path).name, type(error)) == ("a.txt", ConnectionError)
-    assert "a.txt was not stored: ConnectionError" in str(first)
+    assert (Path(path).name, type(error)) == ("a.txt", EmbeddingUnreachableError)
+    assert "a.txt was not stored: EmbeddingUnreachableError" in str(first)
     *failing, last = reports
     assert attempts == [0, 1, 3, 7]
     assert len(failing) == 3

@@ -12,11 +12,13 @@ from typing import Any
 from langchain_ragstore.config import MEMORY_BUDGET
 from langchain_ragstore.errors import StorageError
 from langchain_ragstore.filters import EVERYTHING, Filter, Not
+from langchain_ragstore.lexical.gathering import prepared
 from langchain_ragstore.metadata import decode, encode
 from langchain_ragstore.model import (
     Fingerprint,
     Record,
     Terms,
+    Unanalyzed,
     Vector,
 )
 from langchain_ragstore.storage.base import outside_guard, patched
@@ -75,6 +77,8 @@ class SQLiteBackend(SQLiteReader):
     ) -> None:
         """See `Backend.upsert`."""
         rows = [(r, r.encoded or encode(r.metadata)) for r in records]
+        texts = [r.terms for r in records if r.terms is not None]
+        postings = list(prepared(texts))
         with self._database.write() as connection:
             now = self._clock()
             connection.execute(sql.ADD_COLLECTION, (bound(collection),))
@@ -88,13 +92,12 @@ class SQLiteBackend(SQLiteReader):
                 state,
                 steps.keys(connection, state, now, ids=remove, where=EVERYTHING),
             )
-            texts = [r.terms for r in records if r.terms is not None]
             steps.agree_on_analyzer(connection, state, collection, now, texts)
             steps.agree_on_vectors(connection, state, collection, records, model)
             (generation,) = connection.execute(
                 sql.NEXT_GENERATION, (state.collection,)
             ).fetchone()
-            stamps, blocks = segments.add(connection, state.collection, texts)
+            stamps, blocks = segments.add(connection, state.collection, postings)
             steps.write_records(connection, state.collection, generation, now, rows, stamps)
             models.settle(connection, state.collection, (r.digest for r in records))
             if stamps:
@@ -208,7 +211,9 @@ class SQLiteBackend(SQLiteReader):
         """See `Backend.adopt`."""
         return remodelling.adopt(self._database, collection, staged, self._clock, digest_of)
 
-    def reindex(self, collection: str, terms_of: Callable[[Record], Terms | None]) -> int:
+    def reindex(
+        self, collection: str, terms_of: Callable[[Record], Terms | Unanalyzed | None]
+    ) -> int:
         """See `Backend.reindex`."""
         count = reindexing.reindex(self._database, collection, self._clock, terms_of)
         logger.info("%s: indexed %d texts anew", collection, count)

@@ -278,6 +278,12 @@ class Columns:
             if collection in (None, key)
         )
 
+    def release(self, collection: int) -> None:
+        """Forget the columns of a collection."""
+        with self._lock:
+            for key in [key for key in self._columns if key[0] == collection]:
+                del self._columns[key]
+
     def clear(self) -> None:
         """Forget every column."""
         with self._lock:

@@ -13,7 +13,7 @@ import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from langchain_ragstore.lexical.bm25 import (
     worth,
 )
 from langchain_ragstore.lexical.keys import key_range, title_key
-from langchain_ragstore.lexical.postings import Keys, Rows
+from langchain_ragstore.lexical.postings import Keys, Rows, decoded
 from langchain_ragstore.model import Terms
 from langchain_ragstore.storage.sqlite import segments, statements
 from langchain_ragstore.storage.sqlite.resident import State
@@ -90,10 +90,14 @@ class Lexicon:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the rows take."""
-        arrays = [self.records, self.expires, *self.live]
+        """Bytes of memory that the rows take, and what was made of them for searches."""
+        arrays: list[NDArray[Any]] = [self.records, self.expires, *self.live]
         for segment in self.segments:
             arrays += [segment.stamps, segment.body, segment.title, segment.fences]
+        present, last = self._present, self._last
+        arrays += [] if self._order is None else [self._order]
+        arrays += [] if present is None else [present.rows, *present.norms]
+        arrays += [] if last is None else [last[2][0]]
         return sum(array.nbytes for array in arrays)
 
     def places(self, keys: Rows) -> Rows:
@@ -305,14 +309,12 @@ def _read_range(
     connection: sqlite3.Connection, segment: segments.Segment, first: int, after: int
 ) -> Found:
     """The posting lists of all terms in a range as one."""
-    lists = [
-        segments.block(connection, segment.key, number).between(first, after)
-        for number in segments.blocks_between(segment, first, after)
-    ]
-    if not lists:
-        return np.empty(0, np.int64), np.empty(0, np.uint8)
-    rows = np.concatenate([part.rows for part in lists])
-    often = np.concatenate([part.frequencies for part in lists])
-    together = np.bincount(rows, often).astype(np.int64)
+    lists = decoded(
+        [
+            segments.block(connection, segment.key, number).between(first, after)
+            for number in segments.blocks_between(segment, first, after)
+        ]
+    )
+    together = np.bincount(lists.rows, lists.frequencies).astype(np.int64)
     chosen = np.flatnonzero(together)
     return chosen, np.minimum(together[chosen], BM25_MAX_FREQUENCY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -120,13 +120,21 @@ class Vectors:
             self._means[state.collection] = known
         return known[1].copy()
 
-    def facts(self, collection: int) -> dict[str, Any]:
-        """What is in memory of a collection, and how it was searched; for people."""
+    def searches(self, collection: int) -> dict[str, int]:
+        """How many searches compared what first; see `vectors.index.Strategy`."""
+        return dict(self._searches.get(collection, {}))
+
+    def nbytes(self, collection: int) -> int:
+        """Bytes held for a collection, 0 before its first search."""
+        known = self._means.get(collection)
         held = self._copies.nbytes(collection) + self._columns.nbytes(collection)
-        return {
-            "resident_bytes": held,
-            "searches": dict(self._searches.get(collection, {})),
-        }
+        return held + (0 if known is None else known[1].nbytes)
+
+    def release(self, collection: int) -> None:
+        """Forget what is in memory of a collection; searches under way keep theirs."""
+        self._copies.release(collection)
+        self._columns.release(collection)
+        self._means.pop(collection, None)
 
     @property
     def budget(self) -> int:

@@ -26,6 +26,7 @@ from langchain_ragstore.storage.sqlite.resident import (
     NOWHERE,
     Resident,
     StaleReadError,
+    State,
 )
 from langchain_ragstore.storage.sqlite.view import SQLiteView
 from langchain_ragstore.storage.sqlite.where import applied
@@ -53,6 +54,7 @@ class SQLiteReader(Searches):
     ) -> None:
         self._clock = clock
         self._database = database
+        self._searched: dict[str, int] = {}
         self._vectors = Vectors(memory_budget)
         self._lexicons = Resident(lexicon.followed)
         self._database.on_fork(self._vectors.after_fork)
@@ -149,12 +151,34 @@ class SQLiteReader(Searches):
         """See `Backend.within`."""
 
         def search(connection: sqlite3.Connection) -> T:
-            state = steps.state(connection, collection) or NOWHERE
+            state = self._state(connection, collection)
             now = self._clock()
             copies = self._vectors, self._lexicons
             return ask(SQLiteView(connection, collection, state, now, *copies))
 
         return self._searching(search)
+
+    def _state(self, connection: sqlite3.Connection, collection: str) -> State:
+        """Where a collection stands that is going to be in memory."""
+        state = steps.state(connection, collection)
+        if state is None:
+            return NOWHERE
+        self._searched[collection] = state.collection
+        return state
+
+    def resident_bytes(self, collection: str) -> int:
+        """See `Backend.resident_bytes`."""
+        key = self._searched.get(collection)
+        if key is None:
+            return 0
+        return self._vectors.nbytes(key) + self._lexicons.nbytes(key)
+
+    def release(self, collection: str) -> None:
+        """See `Backend.release`."""
+        key = self._searched.pop(collection, None)
+        if key is not None:
+            self._vectors.release(key)
+            self._lexicons.release(key)
 
     def _searching(self, search: Callable[[sqlite3.Connection], T]) -> T:
         """Run a search in a transaction that is no older than the copies in memory."""
@@ -240,7 +264,8 @@ class SQLiteReader(Searches):
                 ).fetchone()
                 facts["vectors"] = vectors
                 facts["dimension"] = (state.dimension or None) if vectors else None
-                facts |= self._vectors.facts(state.collection)
+                facts["resident_bytes"] = self.resident_bytes(collection)
+                facts["searches"] = self._vectors.searches(state.collection)
                 (facts["kept_vectors"],) = connection.execute(
                     sql.COUNT_KEPT, (state.collection,)
                 ).fetchone()

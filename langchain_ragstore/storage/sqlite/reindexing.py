@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from langchain_ragstore.errors import ReadOnlyError
-from langchain_ragstore.lexical.postings import Prepared, prepared
-from langchain_ragstore.model import Record, Terms
+from langchain_ragstore.lexical.gathering import TEXTS_AT_ONCE, Prepared, prepared
+from langchain_ragstore.model import Record, Terms, Unanalyzed
 from langchain_ragstore.storage.base import check_analyzer
 from langchain_ragstore.storage.sqlite import segments, steps
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import Database, bound
 from langchain_ragstore.storage.sqlite.resident import State
 
-_PAGE: Final = segments.SEGMENT_TEXTS
+_PAGE: Final = TEXTS_AT_ONCE
 
-TermsOf = Callable[[Record], Terms | None]
+TermsOf = Callable[[Record], Terms | Unanalyzed | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,13 +33,13 @@ class _Page:
     Attributes:
         seen: Generation of each by key.
         indexed: Keys of those that have terms.
-        texts: Their posting lists, if there are any.
+        texts: Their posting lists.
         analyzers: What made the terms.
     """
 
     seen: Mapping[int, int]
     indexed: Sequence[int]
-    texts: Prepared | None
+    texts: Sequence[Prepared]
     analyzers: frozenset[str]
 
 
@@ -94,7 +94,7 @@ def _pages(database: Database, state: State, terms_of: TermsOf) -> Iterator[_Pag
 
 def _page(rows: Sequence[tuple[object, ...]], terms_of: TermsOf) -> _Page:
     seen: dict[int, int] = {}
-    terms: dict[int, Terms] = {}
+    terms: dict[int, Terms | Unanalyzed] = {}
     for generation, *row in rows:
         key, record = steps.record(row)
         assert isinstance(generation, int)  # noqa: S101 - the column's type
@@ -102,7 +102,7 @@ def _page(rows: Sequence[tuple[object, ...]], terms_of: TermsOf) -> _Page:
         made = terms_of(record)
         if made is not None:
             terms[key] = made
-    texts = prepared(list(terms.values())) if terms else None
+    texts = list(prepared(list(terms.values())))
     makers = frozenset(made.analyzer for made in terms.values())
     return _Page(seen, list(terms), texts, makers)
 
@@ -130,10 +130,8 @@ def _put(
     blocks = 0
     every = [*pages, _page(rows, terms_of)]
     for page in every:
-        if page.texts is None:
-            continue
-        added = segments.add_prepared(connection, state.collection, page.texts)
-        blocks += len(page.texts.blocks)
+        added, written = segments.add(connection, state.collection, page.texts)
+        blocks += written
         stamps |= {
             key: stamp
             for key, stamp in zip(page.indexed, added, strict=True)

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,9 @@ class Resident(Generic[C]):
         self._follow = follow
         self._budget = budget
         self._lock = threading.Lock()
+        # Reading one collection is no reason for searches of others to wait. A lock lives
+        # as long as somebody waits for it: two threads never have two of one collection.
+        self._locks: WeakValueDictionary[int, threading.Lock] = WeakValueDictionary()
         self._copies: dict[int, C] = {}
 
     def snapshot(self, connection: sqlite3.Connection, state: State) -> C:
@@ -84,31 +88,44 @@ class Resident(Generic[C]):
         Raises:
             StaleReadError: Another thread has read a later generation meanwhile.
         """
-        with self._lock:
+        with self._lock_of(state.collection):
             known = self._copies.get(state.collection)
             if known is not None and known.generation > state.generation:
                 raise StaleReadError
             if known is None or known.generation != state.generation:
                 known = self._follow(connection, known, state)
-            self._copies.pop(state.collection, None)
-            self._copies[state.collection] = known  # the last one that was used
-            while sum(copy.nbytes for copy in self._copies.values()) > self._budget:
-                oldest = next(iter(self._copies))
-                if oldest == state.collection:
-                    break
-                del self._copies[oldest]
+            self._keep(state.collection, known)
             return known
+
+    def _keep(self, collection: int, copy: C) -> None:
+        """Note what was used last, and forget what was not for longest."""
+        with self._lock:
+            self._copies.pop(collection, None)
+            self._copies[collection] = copy
+            held = sum(each.nbytes for each in self._copies.values())
+            while held > self._budget and len(self._copies) > 1:
+                held -= self._copies.pop(next(iter(self._copies))).nbytes
 
     def nbytes(self, collection: int) -> int:
         """Bytes held for a collection, 0 before its first search."""
         known = self._copies.get(collection)
         return 0 if known is None else known.nbytes
 
+    def release(self, collection: int) -> None:
+        """Forget the copy of a collection; searches under way keep theirs to their end."""
+        with self._lock_of(collection), self._lock:
+            self._copies.pop(collection, None)
+
     def clear(self) -> None:
         """Forget every copy."""
         with self._lock:
-            self._copies = {}
+            self._copies.clear()
 
     def after_fork(self) -> None:
-        """Replace the lock, which another thread of the parent may have held."""
+        """Replace the locks, which other threads of the parent may have held."""
         self._lock = threading.Lock()
+        self._locks = WeakValueDictionary()
+
+    def _lock_of(self, collection: int) -> threading.Lock:
+        with self._lock:
+            return self._locks.setdefault(collection, threading.Lock())

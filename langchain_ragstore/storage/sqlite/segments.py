@@ -21,28 +21,24 @@ from typing import Any, Final
 import numpy as np
 
 from langchain_ragstore.config import (
+    LARGE_FAN_OUT,
+    LARGE_SIZE,
     MERGE_BLOCKS,
     SEGMENT_FAN_OUT,
     SEGMENT_ROWS,
 )
 from langchain_ragstore.errors import CorruptStoreError, RagStoreError
+from langchain_ragstore.lexical.gathering import Prepared, merged, renumbered
 from langchain_ragstore.lexical.postings import (
     Block,
     Keys,
-    Prepared,
     Rows,
+    decoded,
     encoded,
-    merged,
     packed,
-    prepared,
-    renumbered,
     unpacked,
 )
-from langchain_ragstore.model import Terms
 from langchain_ragstore.storage.sqlite import statements as sql
-
-SEGMENT_TEXTS: Final = 2_000
-"""Texts whose postings are sorted at once: bounds the memory that a large batch takes."""
 
 _STAMP_BYTES: Final = 8
 _LAST_KEY: Final = (1 << 64) - 1
@@ -156,7 +152,7 @@ def blocks_between(segment: Segment, first: int, after: int | None) -> range:
 
 
 def add(
-    connection: sqlite3.Connection, collection: int, texts: Sequence[Terms]
+    connection: sqlite3.Connection, collection: int, parts: Iterable[Prepared]
 ) -> tuple[list[int], int]:
     """Index texts; their records must then be written with the stamps.
 
@@ -165,8 +161,7 @@ def add(
     """
     stamps: list[int] = []
     blocks = 0
-    for start in range(0, len(texts), SEGMENT_TEXTS):
-        part = prepared(texts[start : start + SEGMENT_TEXTS])
+    for part in parts:
         stamps += add_prepared(connection, collection, part)
         blocks += len(part.blocks)
     return stamps, blocks
@@ -294,8 +289,8 @@ def _due(known: Sequence[Entry]) -> list[Entry]:
     for entry in known:
         if entry.complete and entry.key not in busy:
             sizes.setdefault(_size(entry.rows), []).append(entry)
-    for _, group in sorted(sizes.items()):
-        if len(group) >= SEGMENT_FAN_OUT:
+    for size, group in sorted(sizes.items()):
+        if len(group) >= _fan_out(size):
             return group
     return []
 
@@ -303,8 +298,14 @@ def _due(known: Sequence[Entry]) -> list[Entry]:
 def _size(rows: int) -> int:
     size, limit = 0, SEGMENT_ROWS
     while rows >= limit:
-        size, limit = size + 1, limit * SEGMENT_FAN_OUT
+        size += 1
+        limit *= _fan_out(size)
     return size
+
+
+def _fan_out(size: int) -> int:
+    """How many segments of one size are merged into one."""
+    return SEGMENT_FAN_OUT if size < LARGE_SIZE else LARGE_FAN_OUT
 
 
 def _begin(
@@ -358,15 +359,15 @@ def _advance(
     ahead = np.sort(np.concatenate([source.fences for source in sources]))
     ahead = ahead[ahead > np.uint64(target.resume)]
     after = int(ahead[budget - 1]) if len(ahead) > budget else None
+    last = _LAST_KEY + 1 if after is None else after
     parts, read = [], 0
     for source in sources:
-        new = _places(source.stamps, into.stamps)
-        for number in blocks_between(source, target.resume, after):
-            lists = block(connection, source.key, number)
-            last = _LAST_KEY + 1 if after is None else after
-            with intact(f"block {number} of segment {source.key}"):
-                parts.append(renumbered(lists.between(target.resume, last), new))
-            read += 1
+        numbers = blocks_between(source, target.resume, after)
+        blocks = [block(connection, source.key, number) for number in numbers]
+        with intact(f"segment {source.key}"):
+            lists = decoded([each.between(target.resume, last) for each in blocks])
+            parts.append(renumbered(lists, _places(source.stamps, into.stamps)))
+        read += len(blocks)
     written = list(encoded(merged(parts)))
     left = () if after is None else target.sources
     state = _state(left, after or 0) if left else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from langchain_ragstore.config import SQLITE_TOMBSTONES
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.metadata import decode, encode
-from langchain_ragstore.model import Fingerprint, Hit, Record, Terms, ranked
+from langchain_ragstore.model import Fingerprint, Record, Terms, Unanalyzed
 from langchain_ragstore.storage.base import (
     changed_meanwhile,
     check_analyzer,
@@ -92,7 +92,7 @@ def agree_on_analyzer(
     state: State,
     collection: str,
     now: float,
-    given: Collection[Terms],
+    given: Collection[Terms | Unanalyzed],
 ) -> None:
     """Check what made the terms, or note it where the collection is not indexed."""
     makers = list(dict.fromkeys(terms.analyzer for terms in given))
@@ -226,29 +226,6 @@ def keys(
 ) -> list[int]:
     """Keys of the records that have one of `ids` (None: any) and match."""
     return [row[0] for row in rows(connection, state, "r.key", now, ids=ids, where=where)]
-
-
-def by_key(
-    connection: sqlite3.Connection,
-    state: State,
-    now: float,
-    keys: list[int],
-    k: int,
-    score_of: Mapping[int, float],
-    vectors: bool,  # noqa: FBT001 - private
-) -> Iterator[tuple[int, Record]]:
-    """Whole records by key; of more than `k` tied ones only those that rank first."""
-    if len(keys) > k:
-        names = sql.select("r.key, r.id", sql.AMONG_KEYS)
-        tied = [
-            Hit(Record(id, "", {"key": key}), score_of[key])
-            for fitted, batch in sql.fitting(names, keys)
-            for key, id in connection.execute(fitted, [state.collection, now, *batch])
-        ]
-        keys = [hit.record.metadata["key"] for hit in ranked(tied, k)]
-    statement = sql.records(sql.AMONG_KEYS, vectors=vectors)
-    for fitted, batch in sql.fitting(statement, keys):
-        yield from map(record, connection.execute(fitted, [state.collection, now, *batch]))
 
 
 def record(row: Iterable[Any]) -> tuple[int, Record]:

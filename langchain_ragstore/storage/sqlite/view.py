@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.lexical.bm25 import top
-from langchain_ragstore.model import Found, Hit, Keys, Record, Terms, Vector, ranked
+from langchain_ragstore.model import Found, Keys, Record, Terms, Vector
 from langchain_ragstore.storage.base import check_dimension
+from langchain_ragstore.storage.searches import first
 from langchain_ragstore.storage.sqlite import lexicon, steps
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.nearest import Vectors
@@ -56,8 +57,9 @@ class SQLiteView:
         if not self._vectors.any(*here):
             return _nothing()
         check_dimension(self._collection, self._state.dimension, len(vector))
-        matching = partial(self._keys, where)
-        found = self._vectors.nearest(*here, (vector, k, where, exact), matching)
+        found = self._vectors.nearest(
+            *here, (vector, k, where, exact), partial(self._keys, where)
+        )
         return self._ranked(*found, k)
 
     def lexical(self, query: Terms, k: int, where: Filter) -> Found:
@@ -147,13 +149,8 @@ class SQLiteView:
             return keys[:k], scores[:k]
         tied = keys[np.append(same, False) | np.append(False, same)]
         names = dict(zip(tied.tolist(), self.ids(tied), strict=True))
-        hits = [
-            Hit(Record(names.get(key, ""), "", {"key": key}), score)
-            for key, score in zip(keys.tolist(), scores.tolist(), strict=True)
-        ]
-        best = ranked(hits, k)
-        keys = np.array([hit.record.metadata["key"] for hit in best], np.int64)
-        return keys, scores[: len(best)]
+        listed = keys.tolist()
+        return first(listed, [names.get(key, "") for key in listed], scores.tolist(), k)
 
     def _rows(
         self, columns: str, keys: Sequence[int], *, vectors: bool = False
