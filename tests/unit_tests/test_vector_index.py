@@ -395,7 +395,9 @@ def test_a_budget_is_a_number_of_bytes():
     store = SQLiteVectorStore(HashingEmbeddings(64))
     assert store.stats()["memory_budget"] == config.MEMORY_BUDGET == 512 * 2**20
     assert SQLiteVectorStore(None, memory_budget=5).stats()["memory_budget"] == 5
-    with pytest.raises(InvalidInputError, match="memory_budget must be an integer, at least 0; got -1"):
+    with pytest.raises(
+        InvalidInputError, match="memory_budget must be an integer, at least 0; got -1"
+    ):
         SQLiteVectorStore(None, memory_budget=-1)
     with pytest.raises(InvalidInputError, match="memory_budget must be an integer"):
         SQLiteVectorStore(None, memory_budget=0.5)
