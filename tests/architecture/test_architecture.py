@@ -417,7 +417,7 @@ ALLOWED = {
     f"{SQLITE}.view": {
         *("filters", "lexical.bm25", "model", "storage.base", "storage.searches"),
         *("storage.sqlite.lexicon", "storage.sqlite.nearest", "storage.sqlite.resident"),
-        *("storage.sqlite.statements", "storage.sqlite.steps", "vectors.arrays"),
+        *("storage.sqlite.statements", "storage.sqlite.steps"),
     },
     f"{SQLITE}.blobs": {
         f"{SQLITE}.{name}" for name in ("connection", "lease", "statements")

@@ -98,9 +98,22 @@ class Vectors:
         places, strategy = snapshot.index.survivors(vector, k, among, exact=exact)
         self._count(state, strategy)
         keys, matrix = _read(connection, snapshot.keys[places], len(vector))
+        if len(keys) != len(places):
+            raise CorruptStoreError(
+                "the codes of the vectors do not fit the vectors; rebuild them: repair()"
+            )
         scores = cosines(matrix, vector)
         kept = best(scores, k)
         return keys[kept], scores[kept]
+
+    def cosines(
+        self, connection: sqlite3.Connection, vector: Vector, keys: Keys
+    ) -> NDArray[np.float64]:
+        """The cosine of each of some present records; NaN for one without a vector."""
+        known, matrix = _read(connection, keys, len(vector))
+        found = dict(zip(known.tolist(), cosines(matrix, vector).tolist(), strict=True))
+        scores = [found.get(key, np.nan) for key in keys.tolist()]
+        return np.array(scores, np.float64)
 
     def _count(self, state: State, strategy: Strategy) -> None:
         self._searches.setdefault(state.collection, Counter())[strategy] += 1
@@ -174,14 +187,14 @@ def _among_all(
 def _read(
     connection: sqlite3.Connection, keys: Keys, dimension: int
 ) -> tuple[Keys, Matrix]:
-    """Whole vectors by key, in any order."""
+    """Whole vectors by key, in any order; of those that have one."""
     found: list[tuple[int, bytes]] = []
     for fitted, batch in sql.fitting(sql.VECTORS, keys.tolist()):
         found += connection.execute(fitted, batch)
     data = b"".join(data for _, data in found)
-    if len(found) != len(keys) or len(data) != 4 * dimension * len(found):
+    if len(data) != 4 * dimension * len(found):
         raise CorruptStoreError(
-            "the codes of the vectors do not fit the vectors; rebuild them: repair()"
+            f"some of {len(found)} vectors do not have {dimension} dimensions"
         )
     return (
         np.fromiter((key for key, _ in found), np.int64, len(found)),

@@ -19,7 +19,6 @@ from langchain_ragstore.storage.sqlite import lexicon, steps
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.nearest import Vectors
 from langchain_ragstore.storage.sqlite.resident import Resident, State
-from langchain_ragstore.vectors.arrays import cosines
 
 
 class SQLiteView:
@@ -74,16 +73,7 @@ class SQLiteView:
 
     def cosines(self, vector: Vector, keys: Keys) -> NDArray[np.float64]:
         """See `View.cosines`."""
-        vectors = {
-            key: np.frombuffer(data, np.float32)
-            for key, data in self._rows("r.key, v.data", keys.tolist(), vectors=True)
-            if data is not None
-        }
-        found = dict.fromkeys(keys.tolist(), np.nan)
-        if vectors:
-            scores = cosines(np.stack(list(vectors.values())), vector)
-            found |= zip(vectors, scores.tolist(), strict=True)
-        return np.array(list(found.values()), np.float64)
+        return self._vectors.cosines(self._connection, vector, keys)
 
     def bm25(self, query: Terms, keys: Keys) -> NDArray[np.float64]:
         """See `View.bm25`."""
