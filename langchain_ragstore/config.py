@@ -324,8 +324,9 @@ SKETCH_LEAST_DEPTH: Final = 200
 SKETCH_WORTH: Final = 2
 """Rows per candidate below which comparing codes of all rows is cheaper than sketches."""
 
-SKETCH_STALE: Final = 0.5
-"""Part of a collection's vectors that may be new before it is measured anew."""
+SKETCH_STALE: Final = 1.0
+"""New vectors, per vector measured, before a collection is measured anew: when it has
+doubled. Until then as many more candidates are taken as there are more vectors."""
 
 CODE_ERRORS: Final = 7.0
 """Standard deviations of a score by code that a vector may lie below the k-th and still be

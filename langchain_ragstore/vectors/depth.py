@@ -128,7 +128,9 @@ def _nearest(
         scores = np.concatenate([scores, found], axis=1)
         places = np.concatenate([places, np.broadcast_to(here, found.shape)], axis=1)
         if scores.shape[1] > wanted:
-            kept = np.argsort(-scores, axis=1, kind="stable")[:, :wanted]
+            kept = np.argpartition(-scores, wanted - 1, axis=1)[:, :wanted]
             scores = np.take_along_axis(scores, kept, axis=1)
             places = np.take_along_axis(places, kept, axis=1)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    places = np.take_along_axis(places, order, axis=1)[:, :wanted]
     return places, tuple(np.concatenate(word) for word in zip(*sketched, strict=True))
