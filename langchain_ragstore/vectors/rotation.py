@@ -74,17 +74,19 @@ class Rotation:
     def _part(self, rows: Matrix, at: int) -> Matrix:
         return rows[:, : self._span] if at % 2 == 0 else rows[:, -self._span :]
 
+    # One small product a vector: of a single large one BLAS would make work for all its
+    # threads, which then wait for more of it while others could run.
     def _forth(self, part: Matrix) -> Matrix:
         count, a, c = len(part), len(self._first), len(self._second)
-        half: Matrix = (part.reshape(-1, a) @ self._first).reshape(count, c, a)
+        half: Matrix = part.reshape(count, c, a) @ self._first
         # It stays transposed: the order of the dimensions is of no account.
-        whole: Matrix = half.transpose(0, 2, 1).reshape(-1, c) @ self._second
+        whole: Matrix = half.transpose(0, 2, 1) @ self._second
         return whole.reshape(count, -1)
 
     def _back(self, part: Matrix) -> Matrix:
         count, a, c = len(part), len(self._first), len(self._second)
-        half: Matrix = (part.reshape(-1, c) @ self._second).reshape(count, a, c)
-        whole: Matrix = half.transpose(0, 2, 1).reshape(-1, a) @ self._first
+        half: Matrix = part.reshape(count, a, c) @ self._second
+        whole: Matrix = half.transpose(0, 2, 1) @ self._first
         return whole.reshape(count, -1)
 
 

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from langchain_ragstore.config import (
     SQLITE_BUSY_TIMEOUT,
+    SQLITE_CACHE_KIB,
     SQLITE_IDLE_CONNECTIONS,
     SQLITE_MINIMUM,
     SQLITE_PAGE_SIZE,
@@ -198,6 +199,7 @@ class Database:
         connection.text_factory = _text
         # Of a new file: one that has pages keeps theirs.
         connection.execute(f"PRAGMA page_size = {SQLITE_PAGE_SIZE:d}")
+        connection.execute(f"PRAGMA cache_size = -{SQLITE_CACHE_KIB:d}")
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("SELECT count(*) FROM sqlite_schema")  # is it a database at all?
