@@ -221,15 +221,15 @@ def test_a_failed_measurement_leaves_the_write(monkeypatch, caplog):
         raise CorruptStoreError("broken")
 
     monkeypatch.setattr(coding, "measure", fail)
-    backend.upsert("c", records(vectors(2, 1_100), 5_000))
-    assert backend.count("c") == 2_200
+    backend.upsert("c", records(vectors(2, 1_101), 5_000))
+    assert backend.count("c") == 2_201
     assert "c: the codes were not measured: broken" in caplog.text
     monkeypatch.undo()
     monkeypatch.setattr(coding, "SCAN_VALUES", 1_000 * DIMENSION)
     backend.upsert("c", records(vectors(2, 1), 9_000))
     with backend.database.read() as connection:
         rows = connection.execute("SELECT rows FROM ragstore_codebook").fetchone()
-    assert rows == (2_201,)
+    assert rows == (2_202,)
     backend.close()
 
 
