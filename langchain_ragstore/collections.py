@@ -27,6 +27,7 @@ from langchain_ragstore.config import (
     DEFAULT_RETRIEVED,
     DEFAULT_UNLOAD_SECONDS,
     KIND_WEIGHTS,
+    MEMORY_BUDGET,
     OTHER_KIND_WEIGHT,
     RETRIEVED_KINDS,
 )
@@ -119,7 +120,8 @@ class CollectionManager:
         self._ttl = number("ttl_seconds", ttl_seconds, 0, finite=False)
         given = memory_budget
         self._budget = None if given is None else whole("memory_budget", given, 0)
-        self._first = SQLiteVectorStore(embedding, path, **keywords)
+        room = max(MEMORY_BUDGET, self._budget or 0)
+        self._first = SQLiteVectorStore(embedding, path, memory_budget=room, **keywords)
         backend = self._first._backend  # noqa: SLF001 - all stores share the first one's
         self._database = self._first._database  # noqa: SLF001 - as above
         self._residency = Residency(

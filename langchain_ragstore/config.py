@@ -314,6 +314,51 @@ RANKS_LIMIT: Final = 16_000_000
 DOWNLOAD_TIMEOUT: Final = 60.0
 """Seconds that a download of ranks may take in all: 1.7 MB at a slow 30 kB/s."""
 
+# --- Vectors -------------------------------------------------------------------------
+SCAN_VALUES: Final = 4_000_000
+"""Numbers in a collection's vectors (rows × dimension) up to which every search compares
+all of them: 16 MB of float32, a millisecond (docs/decisions/0021-vector-index.md)."""
+
+SKETCH_LEAST_DIMENSION: Final = 64
+"""Dimension from which vectors have sketches: fewer bits tell too little."""
+
+SKETCH_SAMPLE: Final = 128
+"""Vectors that a collection's recall is measured with: 1 280 neighbours."""
+
+SKETCH_RECALL: Final = 0.998
+"""Part of the neighbours that must be among the candidates when it is measured."""
+
+SKETCH_MARGIN: Final = 2.0
+"""How many times as many candidates are taken as were needed: queries are not documents,
+and a candidate costs a ten-thousandth of a millisecond."""
+
+SKETCH_LEAST_DEPTH: Final = 200
+"""Candidates that are always taken."""
+
+SKETCH_WORTH: Final = 2
+"""Rows per candidate below which comparing codes of all rows is cheaper than sketches."""
+
+SKETCH_STALE: Final = 1.0
+"""New vectors, per vector measured, before a collection is measured anew: when it has
+doubled. Until then as many more candidates are taken as there are more vectors."""
+
+CODE_ERRORS: Final = 7.0
+"""Standard deviations of a score by code that a vector may lie below the k-th and still be
+compared exactly: five of the difference of two such scores, √2 times as wide."""
+
+CODE_BLOCK_BYTES: Final = 16_384
+"""Bytes of codes in one row of the file: what changing one vector writes, and what
+opening reads at once."""
+
+MEMORY_BUDGET: Final = 512 * 1024 * 1024
+"""Bytes that a store's vectors may take in memory: a million codes of 384 dimensions."""
+
+MOST_COLUMNS: Final = 32
+"""Keys of metadata whose values are kept in memory for filters."""
+
+COLUMNS_SHARE: Final = 0.25
+"""Part of the memory budget that may be added to it for them."""
+
 # --- SQLite -------------------------------------------------------------------------
 SQLITE_MINIMUM: Final = (3, 37, 0)
 """Oldest SQLite that is supported: STRICT tables came with 3.37.0 (2021-11-27)."""
@@ -323,6 +368,17 @@ SQLITE_BUSY_TIMEOUT: Final = 30.0
 
 SQLITE_IDLE_CONNECTIONS: Final = 8
 """Connections kept open for reuse; more are opened under load and closed after."""
+
+SQLITE_PAGE_SIZE: Final = 16_384
+"""Bytes of a page of a new file. A page holds whole vectors: with SQLite's 4 096 a quarter
+is lost at 384 or 768 dimensions and half at 512, with these a sixteenth, a sixteenth and an
+eighth. A write of one document takes a millisecond longer
+(docs/decisions/0021-vector-index.md)."""
+
+SQLITE_CACHE_KIB: Final = 8_000
+"""KiB of pages that a connection keeps. A write of 1 000 documents changes some 500 pages,
+those of the index of digests all over; with SQLite's 2 000 they do not fit and are written
+several times: 3.1 GB for 100 000 documents instead of 1.8."""
 
 SQLITE_TOMBSTONES: Final = 10_000
 """Deletions remembered per collection, so that other processes can catch up without

@@ -130,8 +130,10 @@ def content_id(text: str, metadata: Mapping[str, Any]) -> str:
 
 def titles(metadata: Mapping[str, Any]) -> str:
     """The title and the headings above a chunk, where they are texts; each once."""
-    path = metadata.get("heading_path")
-    found = [metadata.get("title"), *(path if isinstance(path, (list, tuple)) else ())]
+    title, path = metadata.get("title"), metadata.get("heading_path")
+    if not path:
+        return title if isinstance(title, str) else ""
+    found = [title, *(path if isinstance(path, (list, tuple)) else ())]
     return "\n".join(dict.fromkeys(title for title in found if isinstance(title, str)))
 
 
@@ -367,7 +369,10 @@ def _without_results(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
         return {}
     if not isinstance(metadata, Mapping):
         raise InvalidInputError(f"metadata must be a dict, got {metadata!r}")
-    return {key: value for key, value in metadata.items() if key not in RESULT_KEYS}
+    kept = dict(metadata)
+    for key in RESULT_KEYS:
+        kept.pop(key, None)
+    return kept
 
 
 def last_of_each(records: Sequence[Record]) -> list[Record]:

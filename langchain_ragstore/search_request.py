@@ -46,12 +46,13 @@ COMMON: Final = (
 )
 """Keywords of every search; with a stage that chooses, `fetch_k` is one more."""
 
-_MMR: Final = (*COMMON, "fetch_k", "lambda_mult")
-_HYBRID: Final = (*COMMON, "fusion", "weights", "rrf_k", "fetch_k", "lambda_mult")
+_DENSE: Final = (*COMMON, "exact")
+_MMR: Final = (*_DENSE, "fetch_k", "lambda_mult")
+_HYBRID: Final = (*_DENSE, "fusion", "weights", "rrf_k", "fetch_k", "lambda_mult")
 
 KINDS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "similarity": ("similarity_search", COMMON),
-    "similarity_score_threshold": ("similarity_search", COMMON),
+    "similarity": ("similarity_search", _DENSE),
+    "similarity_score_threshold": ("similarity_search", _DENSE),
     "mmr": ("max_marginal_relevance_search", _MMR),
     "text": ("text_search", COMMON),
     "hybrid": ("hybrid_search", _HYBRID),
@@ -118,6 +119,7 @@ def to_search(search_type: str, keywords: Mapping[str, Any]) -> Search:
         known = (*known, "fetch_k")  # there are candidates to choose from
     refuse_unknown(function, {key: None for key in keywords if key not in known}, known)
     k = to_count("k", keywords.get("k", DEFAULT_K))
+    exact = _flag("exact", keywords.get("exact", False))
     group = _group(keywords, 0 if chosen.reranker is not None else k)
     stages = [
         *chosen.scoring(k),
@@ -131,17 +133,17 @@ def to_search(search_type: str, keywords: Mapping[str, Any]) -> Search:
         depth = _fetch_k(keywords, k, DEFAULT_HYBRID_CANDIDATES)
         fuse = to_fusion(keywords)
         read = FUSION_HITS_READ if depth and isinstance(fuse, WeightedByQuery) else 0
-        sources = Dense(max(depth, read)), Lexical(depth)
+        sources = Dense(max(depth, read), exact), Lexical(depth)
         balance = keywords.get("lambda_mult")
         stages.append(Top(k) if balance is None else _diversify(k, balance))
     elif search_type == "mmr":
-        sources = (Dense(_fetch_k(keywords, k, DEFAULT_FETCH_K)),)
+        sources = (Dense(_fetch_k(keywords, k, DEFAULT_FETCH_K), exact),)
         stages.append(_diversify(k, keywords.get("lambda_mult", DEFAULT_LAMBDA_MULT)))
     else:
         depth = GROUP_CANDIDATES * k if group else k
         if chosen.anything:
             depth = max(depth, _fetch_k(keywords, k, chosen.config.candidates))
-        sources = (Lexical(depth) if search_type == "text" else Dense(depth),)
+        sources = (Lexical(depth) if search_type == "text" else Dense(depth, exact),)
         stages += [Top(k)] if group or chosen.anything else []
     plan = Plan(sources, fuse, (*stages, *chosen.telling(), *_neighbours(keywords)))
     return Search(
@@ -214,6 +216,12 @@ def _neighbours(keywords: Mapping[str, Any]) -> list[Stage]:
             "filter={'source_id': ...}, order_by='chunk_index') reads a whole source"
         )
     return [Neighbours(number)] if number else []
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{name} must be True or False, got {value!r:.80}")
+    return value
 
 
 def _whole(name: str, value: Any) -> int:

@@ -34,11 +34,12 @@ class SimilaritySearch(TextSearch):
                 document, or None. If n documents match, min(k, n) come back.
             **kwargs: `score_threshold` (the least relevance: cosine, at least 0),
                 `with_scores` (whether results carry `relevance_score` and `ragstore`),
-                `window` (how many chunks before and after a result are joined to it),
-                `group_by` (a metadata key; a tuple for a nested one) and `per_group`
-                (how many results may have the same value there, 1). `core_tags`,
-                `reranker` and `retrieval_config` choose from `fetch_k` candidates; see
-                `RagRetriever`.
+                `exact` (whether none of the most similar may be missed; otherwise one in
+                a hundred may be, in large collections), `window` (how many chunks before
+                and after a result are joined to it), `group_by` (a metadata key; a tuple
+                for a nested one) and `per_group` (how many results may have the same
+                value there, 1). `core_tags`, `reranker` and `retrieval_config` choose
+                from `fetch_k` candidates; see `RagRetriever`.
 
         Returns:
             The most similar first; equal ones by id.
@@ -131,7 +132,7 @@ class SimilaritySearch(TextSearch):
             fetch_k: Candidates to choose from; at least `k` are taken.
             lambda_mult: 1 for relevance alone, 0 for diversity alone.
             filter: As in `similarity_search`.
-            **kwargs: `score_threshold`, `with_scores`, `window`, `group_by`,
+            **kwargs: `score_threshold`, `with_scores`, `exact`, `window`, `group_by`,
                 `per_group`, `core_tags`, `reranker` and `retrieval_config`, as in
                 `similarity_search`.
 

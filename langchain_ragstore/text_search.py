@@ -79,8 +79,9 @@ class TextSearch(Searcher):
                 is obeyed), `rrf_k` (60), `fetch_k` (candidates
                 of each leg, 50), `lambda_mult` (choose from the candidates by maximal
                 marginal relevance; 1 is by score alone), `score_threshold` (least
-                score), `with_scores`, `window`, `group_by`, `per_group`, `core_tags`,
-                `reranker`, `retrieval_config`, as in `similarity_search`.
+                score), `with_scores`, `exact` (of the search by meaning), `window`,
+                `group_by`, `per_group`, `core_tags`, `reranker`, `retrieval_config`, as
+                in `similarity_search`.
 
         Returns:
             The best first, equal ones by id; with `lambda_mult`, in the order of choice.

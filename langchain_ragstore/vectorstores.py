@@ -14,7 +14,11 @@ from langchain_core.runnables import run_in_executor
 from typing_extensions import override
 
 from langchain_ragstore.caring import Caring, OnConflict
-from langchain_ragstore.config import DEFAULT_COLLECTION, DEFAULT_NAMESPACE
+from langchain_ragstore.config import (
+    DEFAULT_COLLECTION,
+    DEFAULT_NAMESPACE,
+    MEMORY_BUDGET,
+)
 from langchain_ragstore.document_writer import ADD_KEYWORDS, to_parts
 from langchain_ragstore.documents import IndexText, to_name
 from langchain_ragstore.embeddings.named import to_model
@@ -24,6 +28,7 @@ from langchain_ragstore.filters import EVERYTHING
 from langchain_ragstore.indexing import SQLiteRecordManager
 from langchain_ragstore.ingestion import IngestReport
 from langchain_ragstore.keywords import refuse_unknown
+from langchain_ragstore.numeric import whole
 from langchain_ragstore.retrievers import RagRetriever
 from langchain_ragstore.similarity_search import SimilaritySearch
 from langchain_ragstore.stage_request import STAGE_KEYWORDS
@@ -63,7 +68,10 @@ class BackendVectorStore(Caring, SimilaritySearch):
 
 
 class SQLiteVectorStore(FileCopies, BackendVectorStore):
-    """Documents and their vectors in one SQLite file, searched exactly.
+    """Documents and their vectors in one SQLite file.
+
+    Small collections are searched exactly, large ones by sketches and codes first; scores
+    are exact cosines always. `exact=True` in a search misses none in a large one, too.
 
     Any number of threads and processes may use the file at once; each sees what the
     others have written at its next search.
@@ -87,6 +95,9 @@ class SQLiteVectorStore(FileCopies, BackendVectorStore):
         clock: Seconds since the epoch; decides what has expired.
         text_analyzer: What full text is made of: stemming, words of Chinese and Japanese,
             a dictionary, synonyms; None for the default `TextAnalyzer()`.
+        memory_budget: Bytes that the vectors of the file's collections may take in
+            memory. What does not fit is read from the file, which is slower;
+            `stats()["searches"]` tells how searches were done.
         **unknown: None is read; any raises `TypeError` with a guess at what was meant.
 
     Raises:
@@ -119,11 +130,15 @@ class SQLiteVectorStore(FileCopies, BackendVectorStore):
         id_factory: Callable[[], str] | None = None,
         clock: Callable[[], float] = time.time,
         text_analyzer: TextAnalyzer | None = None,
+        memory_budget: int = MEMORY_BUDGET,
         **unknown: Any,
     ) -> None:
         refuse_unknown(type(self).__name__, unknown, CONSTRUCTOR_KEYWORDS)
         embedding = to_model(embedding)  # before there is a file
-        backend = SQLiteBackend(path, read_only=read_only, clock=clock)
+        memory_budget = whole("memory_budget", memory_budget, 0)
+        backend = SQLiteBackend(
+            path, read_only=read_only, clock=clock, memory_budget=memory_budget
+        )
         self._sqlite, self._database, self._clock = backend, backend.database, clock
         super().__init__(
             backend,
@@ -352,4 +367,5 @@ CONSTRUCTOR_KEYWORDS: Final = (
     "id_factory",
     "clock",
     "text_analyzer",
+    "memory_budget",
 )

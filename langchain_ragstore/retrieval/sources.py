@@ -21,16 +21,18 @@ class Dense:
 
     Attributes:
         depth: How many.
+        exact: Whether none of them may be missed, whatever the size of the collection.
     """
 
     depth: int
+    exact: bool = False
     leg: ClassVar[str] = "dense"
 
     def found(self, question: Question, view: View) -> Found | None:
         """Ranked, with their cosines; None if there is no vector to ask with."""
         if question.vector is None or not question.vector.any():
             return None  # a zero vector is similar to nothing
-        return view.dense(question.vector, self.depth, question.where)
+        return view.dense(question.vector, self.depth, question.where, exact=self.exact)
 
     def scaled(self, scores: Scores, question: Question, view: View) -> Scores:
         """Scores as they are where nothing is fused with them: a cosine is a cosine."""

@@ -38,12 +38,8 @@ class View(Protocol):
     hundred of them and returns ten reads ten. An unknown collection is empty.
     """
 
-    def dense(self, vector: Vector, k: int, where: Filter) -> Found:
-        """The `k` records of highest cosine among those that match, ranked.
-
-        Raises:
-            DimensionMismatchError: The query has another length than the collection.
-        """
+    def dense(self, vector: Vector, k: int, where: Filter, *, exact: bool = False) -> Found:
+        """The `k` records of highest cosine that match, ranked; see `Backend.dense`."""
 
     def lexical(self, query: Terms, k: int, where: Filter) -> Found:
         """The `k` records of highest BM25 among those that match, ranked.
@@ -107,8 +103,7 @@ class Backend(Cared, Protocol):
 
         Raises:
             DimensionMismatchError: Vectors of another length than the collection's.
-            AnalyzerMismatchError: Terms made by another analyzer than those of the
-                records that are there.
+            AnalyzerMismatchError: Terms of another analyzer than those of the records.
             EmbeddingMismatchError: Another model than that of the collection's vectors.
             ConflictError: A record is not as expected.
             InvalidInputError: An id exists with a record outside `guard`.
@@ -180,8 +175,20 @@ class Backend(Cared, Protocol):
         *,
         where: Filter = EVERYTHING,
         vectors: bool = False,
+        exact: bool = False,
     ) -> list[Hit]:
         """The `k` records of highest cosine among those that match, ranked.
+
+        Scores are exact. An engine may miss one in a hundred of the records of large
+        collections, but never comes back with fewer than `k` if so many match.
+
+        Args:
+            collection: An unknown one is empty.
+            vector: Unit length.
+            k: How many.
+            where: Which records.
+            vectors: Whether the records carry their vectors.
+            exact: Whether none of the best may be missed.
 
         Raises:
             DimensionMismatchError: The query has another length than the collection.

@@ -28,7 +28,14 @@ class MemoryView:
     def __init__(self, collection: str, records: Sequence[Record]) -> None:
         self._collection, self._records = collection, records
 
-    def dense(self, vector: Vector, k: int, where: Filter) -> Found:
+    def dense(
+        self,
+        vector: Vector,
+        k: int,
+        where: Filter,
+        *,
+        exact: bool = False,  # noqa: ARG002 - it always is
+    ) -> Found:
         """See `View.dense`."""
         known = [r.vector for r in self._records if r.vector is not None]
         if not known or k < 1:

@@ -39,11 +39,12 @@ class Searches(ABC):
         *,
         where: Filter = EVERYTHING,
         vectors: bool = False,
+        exact: bool = False,
     ) -> list[Hit]:
         """See `Backend.dense`."""
 
         def ask(view: View) -> list[Hit]:
-            found = view.dense(vector, k, where)
+            found = view.dense(vector, k, where, exact=exact)
             return hits(view, found, "dense", vectors=vectors)
 
         return self.within(collection, ask)

@@ -19,6 +19,7 @@ from langchain_ragstore.errors import (
 )
 from langchain_ragstore.filters import EVERYTHING, Predicate, parse
 from langchain_ragstore.model import Fingerprint, Record, Terms
+from langchain_ragstore.storage.sqlite import coding
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.storage.sqlite.connection import Database
 
@@ -138,6 +139,14 @@ def check_file(path):
     connection.close()
 
 
+@pytest.fixture(params=["whole vectors", "codes"])
+def codes(request, monkeypatch):
+    if request.param == "codes":
+        monkeypatch.setattr(coding, "SCAN_VALUES", 0)
+        monkeypatch.setattr(coding, "SKETCH_LEAST_DIMENSION", 1)
+
+
+@pytest.mark.usefixtures("codes")
 @pytest.mark.parametrize("name", WRITES)
 @pytest.mark.parametrize(
     ("error", "late"),
@@ -180,6 +189,7 @@ def test_the_nth_statement_fails(tmp_path, monkeypatch, name, error, late):
         finished = counter.left > 0
         counter.left = None
         here = state(backend)
+        assert [backend.check_codes(name) for name in ("c", "another", "kept")] == [[]] * 3
         # After the COMMIT itself an interrupt comes too late to undo anything.
         assert here == (old if failed else new) or (late and here == new)
         backend.close()

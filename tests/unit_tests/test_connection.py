@@ -360,7 +360,7 @@ def test_many_tombstones_make_others_reload(tmp_path, monkeypatch):
 
 
 def test_a_copy_that_is_mostly_dead_is_read_anew(monkeypatch):
-    monkeypatch.setattr("langchain_ragstore.storage.sqlite.resident._MINIMUM_ROWS", 4)
+    monkeypatch.setattr("langchain_ragstore.storage.sqlite.copies._MINIMUM_ROWS", 4)
     store = SQLiteVectorStore(HashingEmbeddings(8))
     store.add_texts([str(n) for n in range(40)], ids=[str(n) for n in range(40)])
     store.similarity_search("1")

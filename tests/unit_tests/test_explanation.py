@@ -256,7 +256,7 @@ def hostile():
 def test_data_is_json(hostile):
     again = json.loads(json.dumps(hostile.to_dict()))
     assert again["search_type"] == "hybrid"
-    assert again["plan"]["sources"][0] == {"name": "Dense", "depth": 50}
+    assert again["plan"]["sources"][0] == {"name": "Dense", "depth": 50, "exact": False}
     assert again["plan"]["fuse"]["name"] == "WeightedByQuery"
     assert [stage["name"] for stage in again["plan"]["stages"]] == [
         "Group",

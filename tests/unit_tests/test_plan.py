@@ -76,7 +76,8 @@ def test_plans_are_values():
     assert plan != Plan((Dense(5),), None, (Threshold(0.5),))
     assert plan != Plan((Lexical(4),), None, (Threshold(0.5),))
     assert repr(plan) == (
-        "Plan(sources=(Dense(depth=4),), fuse=None, stages=(Threshold(least=0.5),))"
+        "Plan(sources=(Dense(depth=4, exact=False),), fuse=None, "
+        "stages=(Threshold(least=0.5),))"
     )
     with pytest.raises(dataclasses.FrozenInstanceError):
         plan.fuse = Weighted()

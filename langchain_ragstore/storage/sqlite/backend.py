@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from langchain_ragstore.config import MEMORY_BUDGET
+from langchain_ragstore.errors import StorageError
 from langchain_ragstore.filters import EVERYTHING, Filter, Not
 from langchain_ragstore.lexical.gathering import prepared
 from langchain_ragstore.metadata import decode, encode
@@ -23,6 +25,7 @@ from langchain_ragstore.storage.base import outside_guard, patched
 from langchain_ragstore.storage.care import TermsOf
 from langchain_ragstore.storage.sqlite import (
     checking,
+    coding,
     compacting,
     copying,
     models,
@@ -46,12 +49,13 @@ logger = logging.getLogger(__name__)
 
 
 class SQLiteBackend(SQLiteReader):
-    """Records in one SQLite file; exact search over a resident float32 matrix.
+    """Records in one SQLite file, searched by copies in memory.
 
     Args:
         path: A file, made if absent, or `":memory:"`.
         read_only: Open for reading alone.
         clock: Seconds since the epoch.
+        memory_budget: Bytes that the vectors of all collections may take in memory.
 
     Raises:
         CorruptStoreError: The file is not a database.
@@ -64,8 +68,9 @@ class SQLiteBackend(SQLiteReader):
         *,
         read_only: bool = False,
         clock: Callable[[], float] = time.time,
+        memory_budget: int = MEMORY_BUDGET,
     ) -> None:
-        super().__init__(opened(path, read_only=read_only), clock)
+        super().__init__(opened(path, read_only=read_only), clock, memory_budget)
 
     def upsert(
         self,
@@ -106,7 +111,30 @@ class SQLiteBackend(SQLiteReader):
             models.settle(connection, state.collection, (r.digest for r in records))
             if stamps:
                 segments.maintain(connection, state.collection, blocks)
+            state = steps.state(connection, collection)
+            assert state is not None  # noqa: S101 - it was just read
+            stale = coding.keep_up(connection, state, generation - 1)
         logger.debug("%s: stored %d records", collection, len(rows))
+        if stale:
+            self._measure(collection)
+
+    def _measure(self, collection: str) -> None:
+        """Measure the codes anew, without keeping other writers waiting.
+
+        The write is done by then: if this fails, the next one tries again.
+        """
+        try:
+            with self._database.read() as connection:
+                state = steps.state(connection, collection)
+                assert state is not None  # noqa: S101 - collections stay
+                found = coding.measure(connection, state) if state.coded else None
+            with self._database.write() as connection:
+                now = steps.state(connection, collection)
+                same = now is not None and state.coded == now.coded
+                if now is not None and same and found is not None:
+                    coding.note(connection, now, *found)
+        except StorageError as error:
+            logger.warning("%s: the codes were not measured: %s", collection, error)
 
     def _check_guard(
         self,
@@ -207,7 +235,7 @@ class SQLiteBackend(SQLiteReader):
         """See `Backend.repair`."""
         own = checking.Own(collection, terms_of)
         done = repairing.repair(self._database, own, self._clock)
-        self._resident.clear()
+        self._vectors.clear()
         self._lexicons.clear()
         return done
 
@@ -237,6 +265,20 @@ class SQLiteBackend(SQLiteReader):
         """See `copying.freeze`."""
         now = self._clock
         return copying.freeze(self._database, path, models, now, overwrite=overwrite)
+
+    def check_codes(self, collection: str) -> list[str]:
+        """What is wrong with the codes of a collection's vectors; reads all of them."""
+        with self._database.read() as connection:
+            state = steps.state(connection, collection)
+            return [] if state is None else coding.check(connection, state)
+
+    def rebuild_codes(self, collection: str) -> None:
+        """Make the codes of a collection's vectors anew, from the vectors."""
+        with self._database.write() as connection:
+            state = steps.state(connection, collection)
+            if state is not None and state.dimension:
+                coding.rebuild(connection, state)
+                steps.outdate_copies(connection, state)
 
     def compact_text(self, collection: str) -> None:
         """Merge the text index into one segment, in many short transactions."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from langchain_ragstore.storage.sqlite import coding
 from langchain_ragstore.storage.sqlite.connection import Connection
 from langchain_ragstore.storage.sqlite.resident import State
 
@@ -31,5 +32,5 @@ class Cache:
     rebuild: Callable[[Connection, State], None]
 
 
-CACHES: Final[tuple[Cache, ...]] = ()
+CACHES: Final[tuple[Cache, ...]] = (Cache("vector codes", coding.check, coding.rebuild),)
 """All of them, in the order in which they can be rebuilt."""

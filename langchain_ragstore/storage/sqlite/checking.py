@@ -152,7 +152,7 @@ def damage(connection: Connection, state: State) -> Damage:
         if reason:
             records[key] = name, reason
         elif data is not None:
-            wrong = _wrong(data, checksum_of_data, key, id)
+            wrong = _wrong(data, checksum_of_data, id)
             if wrong:
                 vectors[key] = name, wrong
             else:
@@ -165,7 +165,7 @@ def damage(connection: Connection, state: State) -> Damage:
     kept = sum(
         1
         for data, checksum in connection.execute(sql.ALL_KEPT, (state.collection,))
-        if _wrong(data, checksum, 0, None)
+        if _wrong(data, checksum, None)
     )
     return Damage(records, vectors, dimension, kept)
 
@@ -188,11 +188,11 @@ def _reason(
     return None
 
 
-def _wrong(data: Any, checksum: object, key: int, id: bytes | None) -> str | None:
+def _wrong(data: Any, checksum: object, id: bytes | None) -> str | None:
     """Why a vector is not what was written; None if it is. No id: it has no record."""
     if not isinstance(data, bytes) or len(data) % _FLOAT:
         return f"it is {type(data).__name__} and no whole number of values"
-    expected = of_vector(data) if id is None else of_owned(data, key, id)
+    expected = of_vector(data) if id is None else of_owned(data, id)
     if expected != checksum:
         return "its bytes are not those that were written, or another's"
     length = float(np.linalg.norm(np.frombuffer(data, np.float32).astype(np.float64)))

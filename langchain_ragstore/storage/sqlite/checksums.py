@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from struct import pack
 from typing import Final
 from zlib import crc32
+
+from langchain_ragstore.errors import CorruptStoreError
 
 _HALF: Final = 32
 _LOW: Final = (1 << _HALF) - 1
@@ -39,21 +42,36 @@ def low(checksum: int) -> int:
     return checksum & _LOW
 
 
-def of_vector(data: bytes, key: int = 0) -> int:
-    """The checksum of a vector, without its owner's id; key 0: it waits for a record.
+def of_vector(data: bytes) -> int:
+    """The checksum of a vector's bytes."""
+    return crc32(data)
 
-    The key is added, so that what stands under another's key is found.
+
+def of_owned(data: bytes, id: bytes) -> int:
+    """The checksum of a record's vector, whose low half is that of its bytes.
+
+    The high half is of the record's id: where a key is damaged, a record would have
+    another's vector. Statements that give a vector to a record put it in.
     """
-    return (crc32(data) + key) & _LOW
+    return _signed(of_owner(id) << _HALF | of_vector(data))
 
 
-def of_owned(data: bytes, key: int, id: bytes) -> int:
-    """The checksum of a record's vector.
+def check_vectors(rows: Iterable[tuple[int, object, object]]) -> None:
+    """Compare vectors that are read by key alone with their checksums.
 
-    The high half is of the record's id: a record whose own key is damaged would have
-    another's vector. Statements that give a vector to a record put both in.
+    Args:
+        rows: Key, bytes and checksum of each.
+
+    Raises:
+        CorruptStoreError: One is not what was written.
     """
-    return _signed(of_owner(id) << _HALF | of_vector(data, key))
+    for key, data, checksum in rows:
+        known = isinstance(data, bytes) and isinstance(checksum, int)
+        if not known or of_vector(data) != low(checksum):  # type: ignore[arg-type]
+            raise CorruptStoreError(
+                f"the vector of record {key} is damaged in the file; verify() lists all "
+                "that is, repair() saves the rest"
+            )
 
 
 def of_owner(id: bytes) -> int:

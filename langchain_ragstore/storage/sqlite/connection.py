@@ -15,8 +15,10 @@ from urllib.parse import quote
 
 from langchain_ragstore.config import (
     SQLITE_BUSY_TIMEOUT,
+    SQLITE_CACHE_KIB,
     SQLITE_IDLE_CONNECTIONS,
     SQLITE_MINIMUM,
+    SQLITE_PAGE_SIZE,
 )
 from langchain_ragstore.errors import (
     CorruptStoreError,
@@ -235,9 +237,13 @@ class Database:
 
     def _configure(self, connection: sqlite3.Connection) -> None:
         connection.text_factory = _text
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA foreign_keys = ON")
-        try:  # is it a database at all?
+        try:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA foreign_keys = ON")
+            # Of a new file: one that has pages keeps theirs.
+            connection.execute(f"PRAGMA page_size = {SQLITE_PAGE_SIZE:d}")
+            connection.execute(f"PRAGMA cache_size = -{SQLITE_CACHE_KIB:d}")
+            # Is it a database at all?
             connection.execute("SELECT count(*) FROM sqlite_schema")
         except UnicodeDecodeError as error:  # SQLite quotes what it cannot understand
             raise CorruptStoreError(f"{self.path} is damaged: {error}") from error

@@ -10,7 +10,7 @@ import numpy as np
 from langchain_ragstore.model import Fingerprint, Vector, alike
 from langchain_ragstore.storage.base import check_dimension, check_model
 from langchain_ragstore.storage.sqlite import statements as sql
-from langchain_ragstore.storage.sqlite.checksums import of_vector
+from langchain_ragstore.storage.sqlite.checksums import low, of_vector
 from langchain_ragstore.storage.sqlite.connection import bound
 from langchain_ragstore.storage.sqlite.resident import State
 
@@ -90,7 +90,7 @@ def _vectors(
         digest: np.frombuffer(data, np.float32)
         for fitted, batch in sql.fitting(statement, list(digests))
         for digest, data, checksum in connection.execute(fitted, [*parameters, *batch])
-        if of_vector(data) == checksum
+        if of_vector(data) == low(checksum)
     }
 
 

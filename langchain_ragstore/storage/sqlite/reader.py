@@ -5,13 +5,10 @@ from __future__ import annotations
 import itertools
 import sqlite3
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import numpy as np
-
-from langchain_ragstore.config import RECORD_PAGE
+from langchain_ragstore.config import MEMORY_BUDGET, RECORD_PAGE
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.model import Fingerprint, Record, Vector
 from langchain_ragstore.storage.base import View
@@ -25,12 +22,12 @@ from langchain_ragstore.storage.sqlite import (
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.connection import Database
 from langchain_ragstore.storage.sqlite.files import MEMORY
+from langchain_ragstore.storage.sqlite.nearest import Vectors
 from langchain_ragstore.storage.sqlite.resident import (
     NOWHERE,
     Resident,
     StaleReadError,
     State,
-    followed,
 )
 from langchain_ragstore.storage.sqlite.view import SQLiteView
 from langchain_ragstore.storage.sqlite.where import applied
@@ -42,21 +39,26 @@ _STALE_READS: Final = 3
 
 
 class SQLiteReader(Searches):
-    """Records of one SQLite file; exact search over a resident float32 matrix.
+    """Records of one SQLite file, searched by copies in memory.
 
     Args:
         database: The file.
         clock: Seconds since the epoch.
+        memory_budget: Bytes that the vectors of all collections may take in memory.
     """
 
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        clock: Callable[[], float],
+        memory_budget: int = MEMORY_BUDGET,
+    ) -> None:
         self._clock = clock
         self._database = database
-        self._means: dict[int, tuple[tuple[int, int], Vector]] = {}
         self._searched: dict[str, int] = {}
-        self._resident = Resident(followed)
+        self._vectors = Vectors(memory_budget)
         self._lexicons = Resident(lexicon.followed)
-        self._database.on_fork(self._resident.after_fork)
+        self._database.on_fork(self._vectors.after_fork)
         self._database.on_fork(self._lexicons.after_fork)
 
     @property
@@ -181,27 +183,11 @@ class SQLiteReader(Searches):
 
         def search(connection: sqlite3.Connection) -> T:
             state = self._state(connection, collection)
-            mean = partial(self._mean, connection, state)
-            copies = self._resident, self._lexicons
             now = self._clock()
-            return ask(SQLiteView(connection, collection, state, now, copies, mean))
+            copies = self._vectors, self._lexicons
+            return ask(SQLiteView(connection, collection, state, now, *copies))
 
         return self._searching(search)
-
-    def _mean(self, connection: sqlite3.Connection, state: State) -> Vector | None:
-        if not state.dimension:
-            return None
-        snapshot = self._resident.snapshot(connection, state)
-        present = snapshot.present(self._clock(), None)
-        count = int(np.count_nonzero(present))
-        if not count:
-            return None
-        known = self._means.get(state.collection)
-        if known is None or known[0] != (snapshot.generation, count):
-            mean = present.astype(np.float32) @ snapshot.matrix / np.float32(count)
-            known = (snapshot.generation, count), mean
-            self._means[state.collection] = known
-        return known[1].copy()
 
     def _state(self, connection: sqlite3.Connection, collection: str) -> State:
         """Where a collection stands that is going to be in memory."""
@@ -216,17 +202,14 @@ class SQLiteReader(Searches):
         key = self._searched.get(collection)
         if key is None:
             return 0
-        mean = self._means.get(key)
-        copies = self._resident.nbytes(key) + self._lexicons.nbytes(key)
-        return copies + (0 if mean is None else mean[1].nbytes)
+        return self._vectors.nbytes(key) + self._lexicons.nbytes(key)
 
     def release(self, collection: str) -> None:
         """See `Backend.release`."""
         key = self._searched.pop(collection, None)
         if key is not None:
-            self._resident.release(key)
+            self._vectors.release(key)
             self._lexicons.release(key)
-            self._means.pop(key, None)
 
     def _searching(self, search: Callable[[sqlite3.Connection], T]) -> T:
         """Run a search in a transaction that is no older than the copies in memory."""
@@ -238,7 +221,7 @@ class SQLiteReader(Searches):
                 # A newer transaction sees at least what the copy holds, unless an older
                 # state of the file was restored in place; then the copy is of no use.
                 if attempt == _STALE_READS:
-                    self._resident.clear()
+                    self._vectors.clear()
                     self._lexicons.clear()
         raise AssertionError  # pragma: no cover - the loop has no end
 
@@ -299,6 +282,8 @@ class SQLiteReader(Searches):
             "vectors": 0,
             "dimension": None,
             "resident_bytes": 0,
+            "memory_budget": self._vectors.budget,
+            "searches": {},
             "model": None,
             "kept_vectors": 0,
         }
@@ -311,6 +296,7 @@ class SQLiteReader(Searches):
                 facts["vectors"] = vectors
                 facts["dimension"] = (state.dimension or None) if vectors else None
                 facts["resident_bytes"] = self.resident_bytes(collection)
+                facts["searches"] = self._vectors.searches(state.collection)
                 (facts["kept_vectors"],) = connection.execute(
                     sql.COUNT_KEPT, (state.collection,)
                 ).fetchone()
@@ -321,5 +307,5 @@ class SQLiteReader(Searches):
     def close(self) -> None:
         """See `Backend.close`."""
         self._database.close()
-        self._resident.clear()
+        self._vectors.clear()
         self._lexicons.clear()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from langchain_ragstore.model import Record
-from langchain_ragstore.storage.sqlite import models, steps
+from langchain_ragstore.storage.sqlite import coding, models, steps
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.checksums import of_owner, utf8
 from langchain_ragstore.storage.sqlite.connection import Database
@@ -89,4 +90,5 @@ def _put(
     (data,) = connection.execute(sql.ANY_KEPT, (staged.collection,)).fetchone()
     connection.execute(sql.SET_DIMENSION, (len(data) // 4, state.collection))
     models.note(connection, state.collection, models.noted(connection, staged.collection))
+    coding.rebuild(connection, replace(state, dimension=len(data) // 4))
     steps.outdate_copies(connection, state)

@@ -30,7 +30,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         # `generation` counts the writes to a collection; `floor` is the oldest one from
         # which the tombstones are complete. `model` and `probe` identify an embedding.
         # `stamp` is the last one that a record's terms were indexed under, `analyzer` what
-        # made the terms.
+        # made the terms. `coded` counts the measurements of the codes, 0: there are none;
+        # `written` the vectors since the last one.
         """
         CREATE TABLE ragstore_collection (
             key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -40,6 +41,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             stamp INTEGER NOT NULL DEFAULT 0,
             analyzer TEXT,
             dimension INTEGER,
+            coded INTEGER NOT NULL DEFAULT 0,
+            written INTEGER NOT NULL DEFAULT 0,
             model TEXT,
             probe BLOB
         ) STRICT
@@ -90,6 +93,27 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
             record INTEGER PRIMARY KEY REFERENCES ragstore_record ON DELETE CASCADE,
             data BLOB NOT NULL,
             checksum INTEGER NOT NULL
+        ) STRICT
+        """,
+        # Vectors in a byte a dimension, those of neighbouring keys in one row, so that a
+        # collection is read in few and large pieces; see `coding`.
+        """
+        CREATE TABLE ragstore_code (
+            collection INTEGER NOT NULL REFERENCES ragstore_collection ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            rows INTEGER NOT NULL,
+            data BLOB NOT NULL,
+            PRIMARY KEY (collection, number)
+        ) STRICT
+        """,
+        # What was learned from the vectors: their mean, and how deep a search must look.
+        """
+        CREATE TABLE ragstore_codebook (
+            collection INTEGER PRIMARY KEY
+                REFERENCES ragstore_collection ON DELETE CASCADE,
+            rows INTEGER NOT NULL,
+            needed TEXT NOT NULL,
+            mean BLOB NOT NULL
         ) STRICT
         """,
         # Vectors of texts whose records are not stored yet, so that a failure between

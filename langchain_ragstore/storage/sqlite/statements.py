@@ -60,7 +60,7 @@ def _with_places(statement: str, size: int) -> str:
 
 # --- collections ---------------------------------------------------------------------
 COLLECTION: Final = (
-    "SELECT key, generation, floor, dimension, analyzer FROM ragstore_collection "
+    "SELECT key, generation, floor, dimension, analyzer, coded FROM ragstore_collection "
     "WHERE name = CAST(? AS TEXT)"
 )
 ADD_COLLECTION: Final = (
@@ -91,7 +91,7 @@ SELECT 1 FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
 WHERE r.collection = ? AND {PRESENT} LIMIT 1
 """
 VECTORS_BY_DIGEST: Final = f"""
-SELECT r.digest, v.data, (v.checksum - r.key) & 0xFFFFFFFF
+SELECT r.digest, v.data, v.checksum
 FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
 WHERE r.collection = ? AND {PRESENT} AND r.digest IN ({_KEYS})
 """
@@ -109,7 +109,7 @@ DROP_ALL_KEPT: Final = "DELETE FROM ragstore_kept_vector WHERE collection = ?"
 KEPT_DIGESTS: Final = "SELECT digest FROM ragstore_kept_vector WHERE collection = ?"
 TAKE_KEPT: Final = """
 INSERT OR REPLACE INTO ragstore_vector (record, data, checksum)
-SELECT ?1, data, (?2 << 32) | ((checksum + ?1) & 0xFFFFFFFF)
+SELECT ?1, data, (?2 << 32) | checksum
 FROM ragstore_kept_vector WHERE collection = ? AND digest = ?
 """
 SET_DIGEST: Final = "UPDATE ragstore_record SET digest = ? WHERE key = ?"
@@ -132,10 +132,13 @@ ON CONFLICT (collection, id) DO UPDATE SET
 UPSERT_DATED: Final = f"""{UPSERT_RECORD.rstrip()},
     created_at = coalesce(?, created_at), created_checksum = coalesce(?, created_checksum)
 """
+# `OR REPLACE` and `SELECT` would make SQLite copy each page that a row changes, in case it
+# fails in the middle: half of all that 100 000 documents made it write.
 UPSERT_VECTOR: Final = """
-INSERT OR REPLACE INTO ragstore_vector (record, data, checksum)
-SELECT key, ?1, (?2 << 32) | ((?3 + key) & 0xFFFFFFFF)
-FROM ragstore_record WHERE collection = ? AND id = CAST(? AS TEXT)
+INSERT INTO ragstore_vector (data, checksum, record)
+VALUES (?1, (?2 << 32) | ?3,
+    (SELECT key FROM ragstore_record WHERE collection = ?4 AND id = CAST(?5 AS TEXT)))
+ON CONFLICT (record) DO UPDATE SET data = excluded.data, checksum = excluded.checksum
 """
 DELETE_VECTOR: Final = """
 DELETE FROM ragstore_vector WHERE record =
@@ -209,7 +212,7 @@ DROP_SEGMENTS: Final = "DELETE FROM ragstore_segment WHERE collection = ?"
 
 # --- following changes ---------------------------------------------------------------
 CHANGED: Final = """
-SELECT r.key, r.expires_at, v.data FROM ragstore_record r
+SELECT r.key, r.expires_at, v.data, v.checksum FROM ragstore_record r
 LEFT JOIN ragstore_vector v ON v.record = r.key
 WHERE r.collection = ? AND r.generation > ?
 """
@@ -263,6 +266,54 @@ FROM ragstore_record r LEFT JOIN ragstore_vector v ON v.record = r.key
 WHERE r.collection NOT IN (SELECT key FROM ragstore_collection)
 GROUP BY r.collection RETURNING name
 """
+EXPIRIES: Final = (
+    "SELECT key, expires_at FROM ragstore_record "
+    "WHERE collection = ? AND expires_at IS NOT NULL"
+)
+VECTORS: Final = (
+    f"SELECT record, data, checksum FROM ragstore_vector WHERE record IN ({_KEYS})"
+)
+
+# --- metadata of many records ----------------------------------------------------------
+VALUES: Final = f"""
+SELECT key, type, CASE
+    WHEN type IN ('text', 'integer') THEN json_extract(metadata, ?)
+    WHEN type IN ('real', 'object', 'array') THEN metadata
+END
+FROM (
+    SELECT key, metadata, json_type(metadata, ?) AS type FROM ragstore_record
+    WHERE key IN ({_KEYS})
+)
+"""
+METADATA: Final = (
+    f"SELECT key, 'object', metadata FROM ragstore_record WHERE key IN ({_KEYS})"
+)
+
+# --- codes of vectors ------------------------------------------------------------------
+ALL_VECTORS: Final = """
+SELECT r.key, v.data FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
+WHERE r.collection = ? ORDER BY r.key
+"""
+ADD_WRITTEN: Final = (
+    "UPDATE ragstore_collection SET written = written + ? WHERE key = ? RETURNING written"
+)
+SET_CODED: Final = "UPDATE ragstore_collection SET coded = ?, written = ? WHERE key = ?"
+CODES: Final = "SELECT data FROM ragstore_code WHERE collection = ? ORDER BY number"
+CODE: Final = "SELECT data FROM ragstore_code WHERE collection = ? AND number = ?"
+COUNT_CODES: Final = "SELECT total(rows) FROM ragstore_code WHERE collection = ?"
+PUT_CODE: Final = (
+    "INSERT INTO ragstore_code (collection, number, rows, data) VALUES (?, ?, ?, ?) "
+    "ON CONFLICT (collection, number) DO UPDATE "
+    "SET rows = excluded.rows, data = excluded.data"
+)
+DROP_CODE: Final = "DELETE FROM ragstore_code WHERE collection = ? AND number = ?"
+DROP_CODES: Final = "DELETE FROM ragstore_code WHERE collection = ?"
+CODEBOOK: Final = "SELECT rows, needed, mean FROM ragstore_codebook WHERE collection = ?"
+PUT_CODEBOOK: Final = (
+    "INSERT OR REPLACE INTO ragstore_codebook (collection, rows, needed, mean) "
+    "VALUES (?, ?, ?, ?)"
+)
+DROP_CODEBOOK: Final = "DELETE FROM ragstore_codebook WHERE collection = ?"
 
 # --- reading records -----------------------------------------------------------------
 _COLUMNS: Final = (
@@ -282,6 +333,14 @@ def select(chosen: str, condition: str, *, vectors: bool = False) -> str:
     return (
         f"SELECT {chosen} FROM ragstore_record r{join} "
         f"WHERE {collection} = ? AND {PRESENT} AND {condition}"
+    )
+
+
+def present_vectors(condition: str) -> str:
+    """Key, vector and its checksum of the records that have one; see `select`."""
+    return (
+        "SELECT r.key, v.data, v.checksum FROM ragstore_record r JOIN ragstore_vector v "
+        f"ON v.record = r.key WHERE r.collection = ? AND {PRESENT} AND {condition}"
     )
 
 

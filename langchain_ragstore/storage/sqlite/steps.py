@@ -20,7 +20,7 @@ from langchain_ragstore.storage.base import (
     check_analyzer,
     check_dimension,
 )
-from langchain_ragstore.storage.sqlite import models, segments
+from langchain_ragstore.storage.sqlite import coding, models, segments
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.checksums import (
     low,
@@ -42,12 +42,13 @@ def state(connection: sqlite3.Connection, collection: str) -> State | None:
     row = connection.execute(sql.COLLECTION, (bound(collection),)).fetchone()
     if row is None:
         return None
-    numbers = row[0], row[1], row[2], row[3] or 0
+    key, generation, floor, dimension, analyzer, coded = row
+    numbers = key, generation, floor, dimension or 0, coded
     if not all(isinstance(number, int) for number in numbers):
         raise CorruptStoreError(
             f"collection {collection!r} is damaged in the file: its counters are {numbers}"
         )
-    return State(*numbers, row[4])
+    return State(key, generation, floor, dimension or 0, analyzer, coded)
 
 
 def agree_on_vectors(
@@ -69,6 +70,7 @@ def agree_on_vectors(
         check_dimension(collection, dimension, length)
     if dimension != state.dimension:
         connection.execute(sql.SET_DIMENSION, (dimension, state.collection))
+        coding.forget(connection, state)
     models.agree(connection, state.collection, collection, model, empty=empty)
 
 
@@ -210,6 +212,7 @@ def forget(connection: sqlite3.Connection, state: State, keys: Sequence[int]) ->
         return
     (generation,) = connection.execute(sql.NEXT_GENERATION, (state.collection,)).fetchone()
     connection.executemany(sql.DELETE_RECORD, [(key,) for key in keys])
+    coding.drop(connection, state, keys)
     connection.executemany(
         sql.ADD_TOMBSTONE, [(state.collection, generation, key) for key in keys]
     )
@@ -292,7 +295,7 @@ def record(row: Iterable[Any]) -> tuple[int, Record]:
         texts = utf8(id), utf8(content), utf8(metadata)
         intact = of_record(*texts, updated, expires) == checksum
         intact &= of_time(created) == created_checksum
-        intact &= data is None or of_owned(data, key, texts[0]) == data_checksum
+        intact &= data is None or of_owned(data, texts[0]) == data_checksum
         vector = None if data is None else np.frombuffer(data, np.float32)
     except (AttributeError, TypeError, ValueError, struct.error):  # of another type
         intact = False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,9 +18,8 @@ from langchain_ragstore.storage.base import check_dimension
 from langchain_ragstore.storage.searches import first
 from langchain_ragstore.storage.sqlite import lexicon, steps
 from langchain_ragstore.storage.sqlite import statements as sql
-from langchain_ragstore.storage.sqlite.checksums import of_owned, utf8
-from langchain_ragstore.storage.sqlite.resident import Resident, Snapshot, State
-from langchain_ragstore.vectors.arrays import cosines
+from langchain_ragstore.storage.sqlite.nearest import Vectors
+from langchain_ragstore.storage.sqlite.resident import Resident, State
 
 T = TypeVar("T")
 
@@ -32,8 +32,8 @@ class SQLiteView:
         collection: The name.
         state: Where it stands.
         now: Seconds since the epoch.
-        copies: Vectors and text index in memory.
-        mean: Of the vectors.
+        vectors: Those of the file's collections.
+        texts: The text indexes in memory.
     """
 
     def __init__(
@@ -42,28 +42,27 @@ class SQLiteView:
         collection: str,
         state: State,
         now: float,
-        copies: tuple[Resident[Snapshot], Resident[lexicon.Lexicon]],
-        mean: Callable[[], Vector | None],
+        vectors: Vectors,
+        texts: Resident[lexicon.Lexicon],
     ) -> None:
         self._connection, self._collection = connection, collection
-        self._state, self._now, self._mean = state, now, mean
-        self._vectors, self._texts = copies
+        self._state, self._now = state, now
+        self._vectors, self._texts = vectors, texts
         self._matching: tuple[Filter, Keys] | None = None
         self._ids: dict[int, str] = {}
 
-    def dense(self, vector: Vector, k: int, where: Filter) -> Found:
+    def dense(self, vector: Vector, k: int, where: Filter, *, exact: bool = False) -> Found:
         """See `View.dense`."""
         if not self._state.dimension or k < 1:
             return _nothing()
-        snapshot = self._vectors.snapshot(self._connection, self._state)
-        rows = snapshot.present(self._now, None)
-        if not rows.any():
+        here = self._connection, self._state, self._now
+        if not self._vectors.any(*here):
             return _nothing()
         check_dimension(self._collection, self._state.dimension, len(vector))
-        if where != EVERYTHING:
-            rows &= np.isin(snapshot.keys, self._keys(where))
-        places, scores = snapshot.nearest(rows, vector, k)
-        return self._ranked(snapshot.keys[places], scores, k)
+        found = self._vectors.nearest(
+            *here, (vector, k, where, exact), partial(self._keys, where)
+        )
+        return self._ranked(*found, k)
 
     def lexical(self, query: Terms, k: int, where: Filter) -> Found:
         """See `View.lexical`."""
@@ -77,18 +76,7 @@ class SQLiteView:
 
     def cosines(self, vector: Vector, keys: Keys) -> NDArray[np.float64]:
         """See `View.cosines`."""
-        columns = "r.key, r.id, v.data, v.checksum"
-        vectors = {}
-        for key, id, data, checksum in self._rows(columns, keys.tolist(), vectors=True):
-            if data is not None:
-                if of_owned(data, key, utf8(id)) != checksum:
-                    raise steps.damaged(id)
-                vectors[key] = np.frombuffer(data, np.float32)
-        found = dict.fromkeys(keys.tolist(), np.nan)
-        if vectors:
-            scores = cosines(np.stack(list(vectors.values())), vector)
-            found |= zip(vectors, scores.tolist(), strict=True)
-        return np.array(list(found.values()), np.float64)
+        return self._vectors.cosines(self._connection, vector, keys)
 
     def bm25(self, query: Terms, keys: Keys) -> NDArray[np.float64]:
         """See `View.bm25`."""
@@ -104,7 +92,9 @@ class SQLiteView:
 
     def mean(self) -> Vector | None:
         """See `View.mean`."""
-        return self._mean()
+        if not self._state.dimension:
+            return None
+        return self._vectors.mean(self._connection, self._state, self._now)
 
     def keys(self, ids: Collection[str]) -> Keys:
         """See `View.keys`."""

@@ -153,7 +153,7 @@ def _on_column(leaf: Compare, clause: Clause) -> str:
 
 
 def _on_metadata(leaf: Compare, clause: Clause) -> str:
-    path = _json_path(leaf)
+    path = json_path(leaf.field.path)
     if path is None:
         return _in_python(leaf, clause)
     kind_of = "json_type(r.metadata, ?)"
@@ -248,11 +248,11 @@ def _is_plain_number(value: object) -> bool:
     return isinstance(value, float) and math.isfinite(value)
 
 
-def _json_path(leaf: Compare) -> str | None:
+def json_path(keys: tuple[str, ...]) -> str | None:
     """The JSON path of a key, or None where SQLite's paths cannot name it."""
-    if len(leaf.field.path) != 1:
+    if len(keys) != 1:
         return None
-    (key,) = leaf.field.path
+    (key,) = keys
     if not key or not is_clean(key) or any(c in '"\\' or c < " " for c in key):
         return None
     return f'$."{key}"'
