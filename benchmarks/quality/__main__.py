@@ -14,18 +14,13 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import json
-import os
-import platform
-import sqlite3
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 from corpus import LANGUAGES, SETS, indexed, pages, queries
 from measure import measured
 from models import MODELS, shown, vectors
+from reports import dumped, machine
 
 from langchain_ragstore import config
 
@@ -79,13 +74,7 @@ def main() -> None:
             "text_read": config.FUSION_TEXT_READ,
             "least_held": config.FUSION_LEAST_HELD,
         },
-        "machine": {
-            "processors": os.cpu_count(),
-            "architecture": platform.machine(),
-            "python": platform.python_version(),
-            "sqlite": sqlite3.sqlite_version,
-            "numpy": np.__version__,
-        },
+        "machine": machine(),
         "libraries": {name: importlib.metadata.version(name) for name in LIBRARIES},
         "figures": [row for row in rows if "system" in row],
         "comparisons": [row for row in rows if "gain_of" in row],
@@ -93,19 +82,6 @@ def main() -> None:
     if arguments.half == "reporting":
         RESULT.parent.mkdir(exist_ok=True)
         RESULT.write_text(dumped(report) + "\n", encoding="utf-8")
-
-
-def dumped(report: dict[str, Any]) -> str:
-    """JSON with a row a line."""
-    lists = {key: value for key, value in report.items() if isinstance(value, list)}
-    head = json.dumps({k: v for k, v in report.items() if k not in lists}, indent=2)
-    tails = [
-        f',\n  "{key}": [\n    '
-        + ",\n    ".join(json.dumps(row, ensure_ascii=False) for row in rows)
-        + "\n  ]"
-        for key, rows in lists.items()
-    ]
-    return head.removesuffix("\n}") + "".join(tails) + "\n}"
 
 
 if __name__ == "__main__":

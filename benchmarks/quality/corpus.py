@@ -11,7 +11,7 @@ LANGUAGES = ("en", "zh", "ja")
 SETS = ("index", "questions")
 """Terms of the manual's own index, as they are; questions of our own."""
 
-QUESTIONS = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[1] / "data"
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
@@ -29,7 +29,17 @@ def queries(folder: Path, name: str, language: str) -> list[dict[str, Any]]:
     """The queries of a set: `id`, `text`, `relevant`."""
     if name == "index":
         return read_lines(folder / f"queries.{language}.jsonl")
-    return read_lines(QUESTIONS / f"questions.{language}.jsonl")
+    return read_lines(DATA / f"questions.{language}.jsonl")
+
+
+def chunks() -> list[dict[str, Any]]:
+    """The chunks of the weather station: `id`, `text`, `metadata`; all languages in one."""
+    return read_lines(DATA / "station.docs.jsonl")
+
+
+def chunk_queries() -> list[dict[str, Any]]:
+    """Its queries: `id`, `lang`, `kind`, `text`, `core_tags`, `relevant`, `subtopics`."""
+    return read_lines(DATA / "station.queries.jsonl")
 
 
 def is_for_tuning(id: str) -> bool:

@@ -39,12 +39,12 @@ def searches(store: SQLiteVectorStore, depth: int) -> dict[str, Search]:
 
 
 def opened(listed: list[dict[str, Any]], matrix: Any, known: Known) -> SQLiteVectorStore:
-    """A store of the pages with their vectors."""
+    """A store of the pages, or chunks with metadata, with their vectors."""
     store = SQLiteVectorStore(known)
     store.add_embeddings(
         [page["text"] for page in listed],
         matrix.tolist(),
-        [{"title": page["title"]} for page in listed],
+        [page.get("metadata") or {"title": page["title"]} for page in listed],
         ids=[page["id"] for page in listed],
     )
     return store

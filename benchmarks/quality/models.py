@@ -58,7 +58,7 @@ def shown(model: str, language: str, text: str) -> str:
 
 
 def vectors(cache: Path, model: str, kind: str, texts: list[str]) -> Any:
-    """Vectors of `kind` `"pages"` or `"queries"`, from a file; what it lacks is added."""
+    """Vectors of a `kind` `"pages-…"` or `"queries-…"`, from a file that is filled up."""
     path = cache / f"{model}-{kind}.npz"
     known: dict[str, Any] = {}
     if path.exists():
@@ -69,7 +69,7 @@ def vectors(cache: Path, model: str, kind: str, texts: list[str]) -> Any:
     if lacking:
         print(f"embedding {len(lacking)} {kind} with {model}", flush=True)
         embedder = MODELS[model]()
-        if kind == "pages":
+        if kind.startswith("pages"):
             made = embedder.embed_documents(list(lacking.values()))
         else:
             made = [embedder.embed_query(text) for text in lacking.values()]

@@ -96,15 +96,20 @@ def main() -> None:
             ("across", gains(report, of, across=True)),
         )
     }
-    page = PAGE.read_text(encoding="utf-8")
+    fill(PAGE, tables)
+
+
+def fill(path: Path, tables: dict[str, str]) -> None:
+    """Put tables into their places in a page."""
+    page = path.read_text(encoding="utf-8")
     for name, text in tables.items():
         pattern = re.compile(f"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
         if not pattern.search(page):
-            raise SystemExit(f"{PAGE} has no place for {name!r}")
+            raise SystemExit(f"{path} has no place for {name!r}")
         page = pattern.sub(
             lambda found, text=text: f"{found[1]}\n{text}\n\n{found[2]}", page
         )
-    PAGE.write_text(page, encoding="utf-8")
+    path.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":
