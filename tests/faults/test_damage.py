@@ -8,7 +8,7 @@ import pytest
 from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
 from langchain_ragstore.errors import CorruptStoreError, RagStoreError, ReadOnlyError
 from langchain_ragstore.model import Problem
-from langchain_ragstore.storage.sqlite import caches, checking, repairing
+from langchain_ragstore.storage.sqlite import caches, checking, coding, repairing
 from records import facts
 
 MODEL = HashingEmbeddings(16)
@@ -204,6 +204,41 @@ def test_indexes_of_the_file_are_made_anew(store):
         again.repair()
         assert again.verify() == []
         assert contents(again) == before
+
+
+@pytest.fixture
+def coded(monkeypatch):
+    monkeypatch.setattr(coding, "SCAN_VALUES", 100)
+    monkeypatch.setattr(coding, "SKETCH_LEAST_DIMENSION", 8)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE ragstore_code SET data = zeroblob(length(data))",
+        "UPDATE ragstore_code SET data = x'00'",
+        "DELETE FROM ragstore_code",
+        "DELETE FROM ragstore_codebook",
+    ],
+)
+def test_codes_of_vectors_are_made_anew(coded, store, statement):
+    right = store.similarity_search_with_score(TEXTS[7], k=5)
+    assert store._backend.check_codes("default") == []
+    edited(store, statement)
+    assert {(p.collection, p.kind) for p in store.verify()} == {("default", "vector codes")}
+    done = store.repair()
+    assert {(p.kind, p.what) for p in done} == {("vector codes", "made it anew")}
+    assert store.verify() == []
+    assert store.similarity_search_with_score(TEXTS[7], k=5) == right
+    edited(store, "UPDATE ragstore_vector SET data = zeroblob(64) WHERE record = 8")
+    store.close()
+    with SQLiteVectorStore(MODEL, store.path) as again:
+        assert {p.kind for p in again.verify()} == {"vector", "vector codes"}
+        with pytest.raises(CorruptStoreError, match="the vector of record 8 is damaged"):
+            again.similarity_search(TEXTS[7], k=1)
+        again.repair()
+        assert again.verify() == []
+        assert TEXTS[7] not in [d.page_content for d in again.similarity_search("x", k=40)]
 
 
 def pages_of(path, name):
