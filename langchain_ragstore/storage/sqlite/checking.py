@@ -101,7 +101,7 @@ def _seen(path: str, connection: Connection, own: Own) -> list[Problem]:
 def known(connection: Connection) -> list[tuple[str, State]]:
     """Every collection, those without records, too."""
     found = []
-    for (name,) in connection.execute(sql.NAMES).fetchall():
+    for name in steps.names(connection):
         state = steps.state(connection, name)
         if state is not None:
             found.append((name, state))

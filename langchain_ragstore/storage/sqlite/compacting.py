@@ -34,7 +34,7 @@ def compact(database: Database, now: Callable[[], float]) -> Compacted:
         raise database.refusal()
     before = _size(database)
     with database.read() as connection:
-        names = [name for (name,) in connection.execute(sql.NAMES)]
+        names = steps.names(connection)
     for name in names:
         while _forget_some(database, name, now):
             pass

@@ -51,6 +51,19 @@ def state(connection: sqlite3.Connection, collection: str) -> State | None:
     return State(key, generation, floor, dimension or 0, analyzer, coded)
 
 
+def names(connection: sqlite3.Connection) -> list[str]:
+    """The names of all collections, the oldest first.
+
+    Raises:
+        CorruptStoreError: One is no text, as only damage can make it.
+    """
+    found = [name for (name,) in connection.execute(sql.NAMES)]
+    for name in found:
+        if not isinstance(name, str):
+            raise CorruptStoreError(f"the name of a collection is damaged: it is {name!r}")
+    return found
+
+
 def agree_on_vectors(
     connection: sqlite3.Connection,
     state: State,
