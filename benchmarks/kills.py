@@ -20,13 +20,15 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
+from langchain_ragstore.storage.sqlite import coding
 
 MODELS: Final = {size: HashingEmbeddings(size) for size in (16, 24)}
 IDS: Final = [f"d{n:03}" for n in range(150)]
@@ -137,6 +139,17 @@ def looked_through(path: Path) -> Rows:
         return {r.id: (r.content, int(r.metadata["n"])) for r in records}
 
 
+@contextmanager
+def small_collections_coded() -> Iterator[None]:
+    """Let collections of some dozens of rows have the codes that large ones have."""
+    usual = coding.SCAN_VALUES, coding.SKETCH_LEAST_DIMENSION
+    coding.SCAN_VALUES, coding.SKETCH_LEAST_DIMENSION = 1_000, 8  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        coding.SCAN_VALUES, coding.SKETCH_LEAST_DIMENSION = usual  # type: ignore[misc]
+
+
 def run(folder: Path, kills: int, seed: int = 7) -> dict[str, Any]:
     """Kill that many children; what they were at, and what was lost: nothing.
 
@@ -183,7 +196,7 @@ def run(folder: Path, kills: int, seed: int = 7) -> dict[str, Any]:
 def main() -> None:
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 240
     begun = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, small_collections_coded():
         facts = run(Path(folder), kills)
     facts |= {
         "seconds": round(time.perf_counter() - begun),
