@@ -15,6 +15,9 @@ SQLITE_BUILDS := 0.5.0 0.5.4.post2
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow unit sqlite lint format type coverage clean
 
+# The fast tests of `make test`: `unit`, or `coverage`, which are the same ones watched.
+UNIT := unit
+
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -37,7 +40,7 @@ $(TESTING): $(RUNTIME)
 demo: $(RUNTIME) ## Ingest, search and reopen real documents in three languages
 	@$(PY) examples/demo.py
 
-test: lint type unit ## What is checked while working: style, types, the fast tests
+test: lint type $(UNIT) ## What is checked while working: style, types, the fast tests
 
 unit: $(TESTING) ## The fast tests, on Python's own SQLite
 	@$(PY) -m pytest -q -n 2 -m "not slow"
