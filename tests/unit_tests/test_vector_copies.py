@@ -1,0 +1,136 @@
+"""Copies of large collections in memory: their bytes, other processes, older readers."""
+
+import gc
+import subprocess
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+from langchain_ragstore.filters import EVERYTHING, parse
+from langchain_ragstore.model import Record
+from langchain_ragstore.storage.sqlite import coding, steps
+from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
+from langchain_ragstore.vectors.arrays import unit_matrix
+from records import ids
+
+DIMENSION, COUNT = 64, 1_200
+ROWS = unit_matrix(np.random.default_rng(1).normal(size=(COUNT, DIMENSION)))
+GROUP = parse({"group": 3})
+
+WRITER = f"""
+import sys
+import numpy as np
+from langchain_ragstore.filters import EVERYTHING
+from langchain_ragstore.model import Record
+from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
+backend = SQLiteBackend(sys.argv[1])
+query = np.load(sys.argv[2])
+hits = backend.dense("c", query, 1)
+backend.delete("c", ids=[hits[0].record.id], where=EVERYTHING)
+backend.upsert("c", [Record("theirs", "text", {{"group": 3}}, -query)])
+print(hits[0].record.id, backend.stats("c")["searches"], backend.check_codes("c"))
+backend.close()
+"""
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    """Codes from 1 000 vectors on."""
+    monkeypatch.setattr(coding, "SCAN_VALUES", 1_000 * DIMENSION)
+
+
+def records(rows=ROWS):
+    return [Record(f"r{n}", "text", {"group": n % 10}, row) for n, row in enumerate(rows)]
+
+
+@pytest.fixture
+def backend(tmp_path):
+    backend = SQLiteBackend(tmp_path / "a.db")
+    backend.upsert("c", records())
+    yield backend
+    backend.close()
+
+
+def snapshot(backend):
+    with backend.database.read() as connection:
+        state = steps.state(connection, "c")
+        return backend._vectors._copies.snapshot(connection, state)
+
+
+def test_bytes_are_told_and_freed(backend):
+    backend.upsert("other", records(ROWS[:1_100]))
+    backend.dense("other", ROWS[0], 1)
+    others = backend.resident_bytes("other")
+    before = ids(backend.dense("c", ROWS[0], 5))
+    codes = COUNT * (DIMENSION + 4 + DIMENSION // 8)  # bytes, their scale, bits
+    rows = COUNT * (8 + 8 + 1)  # key, expiry, liveness
+    assert backend.resident_bytes("c") == codes + rows
+    filtered = ids(backend.dense("c", ROWS[0], 5, where=GROUP))
+    with_column = backend.resident_bytes("c")
+    assert with_column >= codes + rows + 4 * COUNT
+    assert backend.mean("c") is not None
+    assert backend.resident_bytes("c") == with_column + 4 * DIMENSION
+    assert backend.stats("c")["resident_bytes"] == backend.resident_bytes("c")
+    values = weakref.ref(snapshot(backend).index.codes.values.base)
+    backend.release("c")
+    gc.collect()
+    assert values() is None
+    assert backend.resident_bytes("c") == 0
+    assert backend.resident_bytes("other") == others
+    assert ids(backend.dense("c", ROWS[0], 5)) == before
+    assert ids(backend.dense("c", ROWS[0], 5, where=GROUP)) == filtered
+    assert backend.stats("c")["searches"] == {"codes": 4}
+
+
+def test_a_search_under_way_keeps_what_is_released(backend):
+    backend.dense("c", ROWS[0], 1)
+    kept = snapshot(backend)
+    backend.release("c")
+    places, _ = kept.index.survivors(ROWS[7], 1, kept.alive, exact=True)
+    assert kept.keys[places].tolist() == [8]
+
+
+def test_another_process_writes_and_searches(backend, tmp_path):
+    """Its codes are this one's, and this one follows by what changed."""
+    np.save(tmp_path / "query.npy", ROWS[5])
+    assert ids(backend.dense("c", ROWS[5], 1)) == ["r5"]
+    lineage = snapshot(backend).lineage
+    command = [sys.executable, "-c", WRITER, tmp_path / "a.db", tmp_path / "query.npy"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout == "r5 {'codes': 1} []\n"
+    assert ids(backend.dense("c", ROWS[5], 1)) != ["r5"]
+    hits = backend.dense("c", -ROWS[5], 1, where=GROUP)
+    assert [(h.record.id, h.score) for h in hits] == [("theirs", pytest.approx(1.0))]
+    assert snapshot(backend).lineage is lineage
+
+
+def test_an_older_reader_does_not_see_a_column_that_was_read_later(backend):
+    """A transaction that began before a write finds what was there then."""
+    seen = []
+
+    def ask(view):
+        if not seen:
+            seen.append(len(view.dense(ROWS[3], COUNT, GROUP)[0]))
+            backend.patch("c", ids=["r3"], where=EVERYTHING, changes={"group": 4})
+            later = backend.dense("c", ROWS[3], COUNT, where=GROUP)
+            seen.append(len(later))
+        return len(view.keys(["r3"]))
+
+    assert backend.within("c", ask) == 1
+    assert seen == [120, 119]
+    assert len(backend.dense("c", ROWS[3], COUNT, where=GROUP)) == 119
+
+
+def test_a_column_is_as_old_as_the_rows_it_was_read_with(backend):
+    backend.dense("c", ROWS[3], 1)
+    old = snapshot(backend)
+    backend.upsert("c", [Record("r3", "text", {"group": 4}, ROWS[3])])
+    backend.dense("c", ROWS[3], 1, where=GROUP)
+    with backend.database.read() as connection:
+        state = steps.state(connection, "c")
+        assert backend._vectors._columns.mask(connection, state, old, GROUP) is None
+        new = backend._vectors._copies.snapshot(connection, state)
+        mask = backend._vectors._columns.mask(connection, state, new, GROUP)
+    assert np.count_nonzero(mask & new.alive) == 119
