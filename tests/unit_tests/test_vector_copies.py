@@ -19,7 +19,7 @@ DIMENSION, COUNT = 64, 1_200
 ROWS = unit_matrix(np.random.default_rng(1).normal(size=(COUNT, DIMENSION)))
 GROUP = parse({"group": 3})
 
-WRITER = f"""
+WRITER = """
 import sys
 import numpy as np
 from langchain_ragstore.filters import EVERYTHING
@@ -29,7 +29,7 @@ backend = SQLiteBackend(sys.argv[1])
 query = np.load(sys.argv[2])
 hits = backend.dense("c", query, 1)
 backend.delete("c", ids=[hits[0].record.id], where=EVERYTHING)
-backend.upsert("c", [Record("theirs", "text", {{"group": 3}}, -query)])
+backend.upsert("c", [Record("theirs", "text", {"group": 3}, -query)])
 print(hits[0].record.id, backend.stats("c")["searches"], backend.check_codes("c"))
 backend.close()
 """
@@ -80,6 +80,7 @@ def test_bytes_are_told_and_freed(backend):
     assert backend.resident_bytes("c") == 0
     assert backend.resident_bytes("other") == others
     assert ids(backend.dense("c", ROWS[0], 5)) == before
+    assert backend.resident_bytes("c") == codes + rows  # nothing of column or mean was left
     assert ids(backend.dense("c", ROWS[0], 5, where=GROUP)) == filtered
     assert backend.stats("c")["searches"] == {"codes": 4}
 
@@ -134,3 +135,22 @@ def test_a_column_is_as_old_as_the_rows_it_was_read_with(backend):
         new = backend._vectors._copies.snapshot(connection, state)
         mask = backend._vectors._columns.mask(connection, state, new, GROUP)
     assert np.count_nonzero(mask & new.alive) == 119
+
+
+def test_a_copy_that_is_read_anew_has_columns_of_its_own(backend, tmp_path):
+    """Tombstones are gone then, and rows stand elsewhere."""
+    other = SQLiteBackend(tmp_path / "a.db")
+    changed = [Record("r3", "text", {"group": 4}, ROWS[3])]
+    for engine in (backend, other):
+        engine.dense("c", ROWS[3], 1, where=GROUP)
+    backend.upsert("c", changed)
+    backend.delete("c", ids=["r13"], where=EVERYTHING)
+    for engine in (backend, other):
+        engine.dense("c", ROWS[3], 1, where=GROUP)
+    backend.delete("c", ids=["r23"], where=EVERYTHING)
+    backend.rebuild_codes("c")
+    for engine in (backend, other):
+        found = ids(engine.dense("c", ROWS[3], COUNT, where=GROUP))
+        assert sorted(found) == sorted(f"r{n}" for n in range(33, COUNT, 10))
+        assert len(engine.dense("c", ROWS[23], 2 * COUNT)) == COUNT - 2
+    other.close()
