@@ -1,13 +1,17 @@
-"""Searches by vector beside Chroma, FAISS, SQLiteVec and LanceDB: time, recall, memory.
+"""Searches by vector beside other stores: time, recall, memory, ingest, opening, size.
 
 Usage: python benchmarks/search_speed.py [--vectors FILE.npy] [--count N] [--dimension D]
            [--rounds R] [--engines ours,chroma,...] [--result RESULT.json]
 
-Without a file, vectors are clustered. Each engine stores the same vectors with two keys of
-metadata, in a process of its own; then, in turns, fresh processes open what was stored,
-search, search with filters, and search what is left after 15 % were deleted and as many
-replaced. Figures are medians over the rounds, ratios are taken within a round. FAISS
-keeps nothing in a file: it is filled anew each time, and its opening is not counted.
+Without a file, vectors are clustered. Each engine (`search_engines.py`) stores the same
+documents with four keys of metadata, in a process of its own; then, in turns, fresh
+processes open what was stored, search, search with filters, and search what is left after
+15 % were deleted and as many replaced. Figures are medians over the rounds, ratios are
+taken within a round; engines that take minutes to fill are filled once. The packages are
+those of the groups `bench` and `peers`.
+
+Of the other rows of speed, hybrid_speed.py has hybrid search, and ingest and size with
+real texts; text_index.py has full text.
 """
 
 from __future__ import annotations
@@ -29,17 +33,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from search_engines import BATCH, ENGINES, GROUPS, RARE, Engine, K, documents, text
 
-K, QUERIES, CLUSTERS, SPREAD, SEED, BATCH = 10, 200, 200, 0.7, 11, 5_000
-GROUPS, RARE, MEMORY_SEARCHES = 10, 100, 1_000
-WORDS = ["alpha", "beta", "gamma", "delta", "zeta", "eta", "theta", "iota", "mu", "nu"]
+QUERIES, CLUSTERS, SPREAD, SEED, MEMORY_SEARCHES, WRITES = 200, 200, 0.7, 11, 1_000, 50
 
 
+# --- what is stored ---------------------------------------------------------------------
 def clustered(count: int, dimension: int) -> Any:
     rng = np.random.default_rng(SEED)
-    centres = rng.normal(size=(CLUSTERS, dimension))
+    centres = rng.normal(size=(CLUSTERS, dimension)).astype(np.float32)
     rows = centres[rng.integers(0, CLUSTERS, count)]
-    return (rows + SPREAD * rng.normal(size=(count, dimension))).astype(np.float32)
+    for start in range(0, count, BATCH):
+        part = rows[start : start + BATCH]
+        part += SPREAD * rng.normal(size=part.shape)
+    return rows
 
 
 def prepared(arguments: argparse.Namespace, folder: Path) -> None:
@@ -57,242 +64,10 @@ def prepared(arguments: argparse.Namespace, folder: Path) -> None:
     np.save(folder / "new.npy", known[count + QUERIES :][: int(count * 0.15)])
 
 
-def changed(rows: Any, new: Any) -> tuple[Any, Any, Any]:
-    """Which rows are deleted, which replaced, and all vectors afterwards."""
-    chosen = np.random.default_rng(SEED).permutation(len(rows))
-    gone, other = chosen[: len(new)], chosen[len(new) : 2 * len(new)]
-    after = rows.copy()
-    after[other] = new
-    return gone, other, after
-
-
-def text(n: int) -> str:
-    return " ".join(WORDS[(n // 10**digit) % 10] for digit in range(6)) + f" {n}"
-
-
-def metadata(n: int) -> dict[str, Any]:
-    return {"n": n, "group": n % GROUPS, "rare": n * 7_919 % RARE, "page": n * 31 % 1_000}
-
-
-# --- engines: how to open, add, delete, search ------------------------------------------
-class Ours:
-    """This package's store, through LangChain's methods."""
-
-    persistent = True
-
-    def __init__(self, folder: Path) -> None:
-        from langchain_ragstore import SQLiteVectorStore
-
-        self.store = SQLiteVectorStore(None, folder / "kb.db")
-
-    def add(self, numbers: Any, vectors: Any) -> None:
-        texts, metadatas = [text(n) for n in numbers], [metadata(n) for n in numbers]
-        self.store.add_embeddings(texts, vectors, metadatas, ids=[str(n) for n in numbers])
-
-    def delete(self, numbers: Any) -> None:
-        self.store.delete([str(n) for n in numbers])
-
-    def search(self, query: list[float], filter: dict[str, Any] | None = None) -> list[int]:
-        found = self.store.similarity_search_by_vector(query, K, filter=filter)
-        return [document.metadata["n"] for document in found]
-
-    def close(self) -> None:
-        self.store.close()
-
-
-class Chroma:
-    """langchain-chroma with its defaults but for the cosine."""
-
-    persistent = True
-
-    def __init__(self, folder: Path) -> None:
-        from langchain_chroma import Chroma as Store
-
-        self.store = Store(
-            persist_directory=str(folder),
-            collection_configuration={"hnsw": {"space": "cosine"}},
-        )
-
-    def add(self, numbers: Any, vectors: Any) -> None:
-        self.store._collection.upsert(  # noqa: SLF001 - with given vectors
-            [str(n) for n in numbers],
-            vectors.tolist(),
-            [metadata(n) for n in numbers],
-            [text(n) for n in numbers],
-        )
-
-    def delete(self, numbers: Any) -> None:
-        for start in range(0, len(numbers), BATCH):
-            self.store.delete([str(n) for n in numbers[start : start + BATCH]])
-
-    def search(self, query: list[float], filter: dict[str, Any] | None = None) -> list[int]:
-        if filter and any(isinstance(value, dict) for value in filter.values()):
-            parts = [
-                {key: {op: operand}}
-                for key, value in filter.items()
-                for op, operand in value.items()
-            ]
-            filter = {"$and": parts}
-        found = self.store.similarity_search_by_vector(query, K, filter=filter)
-        return [document.metadata["n"] for document in found]
-
-    def close(self) -> None:
-        pass
-
-
-class Faiss:
-    """A flat index through langchain-community."""
-
-    persistent = False
-
-    def __init__(self, folder: Path) -> None:
-        import faiss
-        from langchain_community.docstore.in_memory import InMemoryDocstore
-        from langchain_community.vectorstores import FAISS
-
-        rows = np.load(folder.parent / "rows.npy")
-        self.store = FAISS(
-            lambda _: [], faiss.IndexFlatIP(rows.shape[1]), InMemoryDocstore(), {}
-        )
-        self._rows = rows
-
-    def fill(self) -> None:
-        numbers = range(len(self._rows))
-        pairs = ((text(n), self._rows[n].tolist()) for n in numbers)
-        self.store.add_embeddings(pairs, [metadata(n) for n in numbers])
-
-    def search(self, query: list[float], filter: dict[str, Any] | None = None) -> list[int]:
-        found = self.store.similarity_search_by_vector(query, K, filter=filter)
-        return [document.metadata["n"] for document in found]
-
-    def close(self) -> None:
-        pass
-
-
-class SQLiteVec:
-    """langchain-community's class over sqlite-vec; it has no filters and no ids."""
-
-    persistent = True
-
-    def __init__(self, folder: Path) -> None:
-        import pysqlite3
-
-        sys.modules["sqlite3"] = pysqlite3  # one that can load extensions
-        from langchain_community.vectorstores import SQLiteVec as Store
-
-        class Model:
-            rows: Any = np.zeros((1, np.load(folder.parent / "rows.npy").shape[1]))
-
-            def embed_documents(self, texts: list[str]) -> list[list[float]]:
-                return self.rows[: len(texts)].tolist()
-
-            def embed_query(self, _: str) -> list[float]:
-                return self.rows[0].tolist()
-
-        self.model = Model()
-        path = str(folder / "vec.db")
-        connection = Store.create_connection(db_file=path)
-        self.store = Store(
-            table="t", connection=connection, db_file=path, embedding=self.model
-        )
-
-    def add(self, numbers: Any, vectors: Any) -> None:
-        self.model.rows = vectors
-        self.store.add_texts([text(n) for n in numbers], [metadata(n) for n in numbers])
-
-    def search(self, query: list[float], _: Any = None) -> list[int]:
-        found = self.store.similarity_search_with_score_by_vector(query, K)
-        return [document.metadata["n"] for document, _ in found]
-
-    def close(self) -> None:
-        pass
-
-
-class Lance:
-    """lancedb itself, without an index, which is its default."""
-
-    persistent = True
-
-    def __init__(self, folder: Path) -> None:
-        import lancedb
-
-        self.database = lancedb.connect(str(folder / "lance"))
-        names = self.database.list_tables().tables
-        self.table = self.database.open_table("t") if "t" in names else None
-
-    def add(self, numbers: Any, vectors: Any) -> None:
-        rows = [
-            {"vector": vector, "text": text(n), **metadata(n)}
-            for n, vector in zip(numbers, vectors, strict=True)
-        ]
-        if self.table is None:
-            self.table = self.database.create_table("t", rows)
-        else:
-            self.table.add(rows)
-
-    def search(self, query: list[float], filter: dict[str, Any] | None = None) -> list[int]:
-        asked = self.table.search(query).distance_type("cosine").limit(K)
-        for key, value in (filter or {}).items():
-            if isinstance(value, dict):
-                asked = asked.where(
-                    f"{key} >= {value['$gte']} AND {key} < {value['$lt']}", prefilter=True
-                )
-            else:
-                asked = asked.where(f"{key} = {value}", prefilter=True)
-        return [row["n"] for row in asked.to_list()]
-
-    def close(self) -> None:
-        pass
-
-
-ENGINES: dict[str, Any] = {
-    "ours": Ours,
-    "chroma": Chroma,
-    "faiss": Faiss,
-    "sqlite_vec": SQLiteVec,
-    "lance": Lance,
-}
-
-
-# --- work in a process of its own -------------------------------------------------------
-def fill(engine: Any, folder: Path) -> dict[str, float]:
-    """Store everything; a second copy is changed."""
-    rows, new = np.load(folder.parent / "rows.npy"), np.load(folder.parent / "new.npy")
-    started = time.perf_counter()
-    store = engine(folder)
-    for start in range(0, len(rows), BATCH):
-        part = range(start, min(start + BATCH, len(rows)))
-        store.add(part, rows[part.start : part.stop])
-    store.close()
-    return {
-        "fill_s": time.perf_counter() - started,
-        "file_per_raw": size(folder)
-        / (rows.nbytes + sum(len(text(n)) for n in range(len(rows)))),
-        "new": len(new),
-    }
-
-
-def size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def change(engine: Any, folder: Path) -> dict[str, float]:
-    rows, new = np.load(folder.parent / "rows.npy"), np.load(folder.parent / "new.npy")
-    gone, other, after = changed(rows, new)
-    store = engine(folder)
-    store.delete(gone.tolist())
-    for start in range(0, len(other), BATCH):
-        part = other[start : start + BATCH]
-        store.add(part.tolist(), after[part])
-    store.close()
-    return {}
-
-
-def resident() -> float:
-    """Bytes of this process's memory, now."""
-    status = Path("/proc/self/status").read_text("utf-8")
-    line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
-    return int(line.split()[1]) * 1024
+def chosen(rows: Any, new: Any) -> tuple[Any, Any]:
+    """Which rows are deleted, which replaced."""
+    mixed = np.random.default_rng(SEED).permutation(len(rows))
+    return mixed[: len(new)], mixed[len(new) : 2 * len(new)]
 
 
 FILTERS: dict[str, Callable[[int], dict[str, Any]]] = {
@@ -317,74 +92,139 @@ def matching(count: int, filter: dict[str, Any] | None) -> Any:
     return columns[key] == value
 
 
-def search(engine: Any, folder: Path, *, after: bool) -> dict[str, Any]:
-    """Open, search, search with filters."""
-    rows, queries = (np.load(folder.parent / f"{name}.npy") for name in ("rows", "queries"))
-    alive = np.ones(len(rows), bool)
-    if after:
-        gone, _, rows = changed(rows, np.load(folder.parent / "new.npy"))
-        alive[gone] = False
-    asked = queries.tolist()
-    if engine is Ours:
-        import langchain_ragstore  # noqa: F401 - imports are not counted
-        from langchain_ragstore import SQLiteVectorStore
-
-        empty = SQLiteVectorStore(None, folder / "empty.db")
-        empty.similarity_search_by_vector(asked[0])
-        empty.close()
-    else:
-        engine(Path(tempfile.mkdtemp(dir=folder.parent)) if engine.persistent else folder)
-    before = resident()
-    started = time.perf_counter()
-    store = engine(folder)
-    if not engine.persistent:
-        store.fill()
-        started = time.perf_counter()
-    store.search(asked[0])
-    figures: dict[str, Any] = {"open_and_first_ms": 1000 * (time.perf_counter() - started)}
-    figures["plain"] = timed(store, rows, alive, asked, lambda _: None)
-    if not after:
-        for _ in range(MEMORY_SEARCHES // QUERIES - 1):
-            for query in asked:
-                store.search(query)
-        figures["memory_per_raw"] = (resident() - before) / rows.nbytes
-    for name, filter in FILTERS.items() if engine is not SQLiteVec else ():
+# --- work in a process of its own -------------------------------------------------------
+def fill(engine: type[Engine], folder: Path) -> dict[str, float]:
+    """Store everything by `add_documents`."""
+    rows = np.load(folder.parent / "rows.npy", mmap_mode="r")
+    opened = engine(folder)
+    seconds = 0.0
+    for start in range(0, len(rows), BATCH):
+        given = documents(range(start, min(start + BATCH, len(rows))))
         began = time.perf_counter()
-        store.search(asked[0], filter(7))
+        opened.add(given)
+        seconds += time.perf_counter() - began
+    began = time.perf_counter()
+    opened.close()
+    seconds += time.perf_counter() - began
+    raw = rows.nbytes + sum(len(text(n)) for n in range(len(rows)))
+    return {"fill_s": seconds, "file_per_raw": size(folder) / raw}
+
+
+def size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def change(engine: type[Engine], folder: Path) -> dict[str, float]:
+    rows, new = (np.load(folder.parent / f"{name}.npy") for name in ("rows", "new"))
+    gone, other = (some.tolist() for some in chosen(rows, new))
+    opened = engine(folder)
+    opened.model.change(other)
+    for start in range(0, len(gone), BATCH):
+        part = slice(start, start + BATCH)
+        opened.delete([str(n) for n in gone[part]])
+        opened.add(documents(other[part], changed=True))
+    opened.close()
+    return {}
+
+
+def resident() -> float:
+    """Bytes of this process's memory, now."""
+    status = Path("/proc/self/status").read_text("utf-8")
+    line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) * 1024
+
+
+def search(engine: type[Engine], folder: Path, *, after: bool) -> dict[str, Any]:
+    """Open, search, search with filters."""
+    queries = np.load(folder.parent / "queries.npy")
+    asked = queries[: engine.queries].tolist()
+    # An empty store first, so that imports are neither in the time nor in the memory.
+    aside = Path(tempfile.mkdtemp(dir=folder.parent))
+    empty = engine(aside)
+    empty.add(documents([0]))
+    empty.search(asked[0])
+    empty.close()
+    rows = np.load(folder.parent / "rows.npy", mmap_mode="r")
+    before, began = resident(), time.perf_counter()
+    opened = engine(folder)
+    opened.search(asked[0])
+    figures: dict[str, Any] = {"open_and_first_ms": 1000 * (time.perf_counter() - began)}
+    plain = timed(opened, asked, lambda _: None)
+    if not after:
+        for at in range(min(MEMORY_SEARCHES, 5 * len(asked)) - len(asked)):
+            opened.search(asked[at % len(asked)])
+        figures["memory_per_raw"] = (resident() - before) / rows.nbytes
+    done = {}
+    for name, filter in FILTERS.items() if engine.filtered else ():
+        began = time.perf_counter()
+        opened.search(asked[0], filter(7))
         first = 1000 * (time.perf_counter() - began)
-        few = asked if engine in (Ours, Chroma) else asked[:20]
-        figures[name] = {"first_ms": first, **timed(store, rows, alive, few, filter)}
-    if engine is Ours and not after:
-        figures["after_one_write"] = one_write(store, rows, asked)
-    store.close()
+        done[name] = first, timed(opened, asked, filter)
+    cosines = true_cosines(folder.parent, queries[: engine.queries], after=after)
+    figures["plain"] = judged(plain, cosines, lambda _: None)
+    for name, (first, found) in done.items():
+        figures[name] = {"first_ms": first, **judged(found, cosines, FILTERS[name])}
+    if engine is ENGINES["ours"] and not after:
+        figures["after_one_write"] = one_write(opened, asked)
+        figures["stats"] = opened.store.stats()["searches"]  # type: ignore[attr-defined]
+    opened.close()
     return figures
 
 
-def timed(
-    store: Any, rows: Any, alive: Any, asked: list[Any], filter: Callable[[int], Any]
-) -> dict[str, float]:
-    times, found, recalls = [], [], []
+def true_cosines(folder: Path, queries: Any, *, after: bool) -> Any:
+    """Of each query with each row; −2 for one that was deleted."""
+    rows = np.load(folder / "rows.npy")
+    if not after:
+        return queries @ rows.T
+    new = np.load(folder / "new.npy")
+    gone, other = chosen(rows, new)
+    rows[other] = new
+    cosines = queries @ rows.T
+    cosines[:, gone] = -2
+    return cosines
+
+
+Timed = tuple[list[float], list[list[int]]]
+
+
+def timed(opened: Engine, asked: list[Any], filter: Callable[[int], Any]) -> Timed:
+    """What was found; what is right is computed later, since that fills the caches."""
+    times, found = [], []
     for at, query in enumerate(asked):
         began = time.perf_counter()
-        found.append(store.search(query, filter(at)))
+        found.append(opened.search(query, filter(at)))
         times.append(1000 * (time.perf_counter() - began))
-    # Afterwards: the truth takes 150 MB through the caches.
-    for at, query in enumerate(asked):
-        mask = matching(len(rows), filter(at)) & alive
-        scores = np.where(mask, rows @ np.array(query, np.float32), -2)
+    return times, found
+
+
+def judged(
+    done: Timed, cosines: Any, filter: Callable[[int], dict[str, Any] | None]
+) -> dict[str, float]:
+    """Median time, recall, and how many of k came back."""
+    times, found = done
+    recalls, full = [], []
+    for at, row in enumerate(cosines):
+        scores = np.where(matching(len(row), filter(at)), row, -2)
         truth = np.argpartition(-scores, K)[:K]
         recalls.append(len(set(found[at]) & set(truth.tolist())) / K)
-    return {"p50_ms": statistics.median(times), "recall": statistics.fmean(recalls)}
+        full.append(len(found[at]) / min(K, int((scores > -2).sum())))
+    return {
+        "p50_ms": statistics.median(times),
+        "recall": statistics.fmean(recalls),
+        "full": statistics.fmean(full),
+    }
 
 
-def one_write(store: Any, rows: Any, asked: list[Any]) -> dict[str, float]:
-    """A search right after a write, and the write; the document is an old one."""
+def one_write(opened: Engine, asked: list[Any]) -> dict[str, float]:
+    """A search right after a write, and the write; the document replaces an old one."""
     writes, searches = [], []
-    for at, query in enumerate(asked[:50]):
+    opened.model.change(list(range(WRITES)))
+    for at, query in enumerate(asked[:WRITES]):
+        (document,) = documents([at], changed=True)
         began = time.perf_counter()
-        store.add([at], rows[at : at + 1])
+        opened.add([document])
         wrote = time.perf_counter()
-        store.search(query)
+        opened.search(query)
         searches.append(1000 * (time.perf_counter() - wrote))
         writes.append(1000 * (wrote - began))
     return {
@@ -403,6 +243,7 @@ def call(task: str, name: str, folder: Path) -> dict[str, Any]:
     if done.returncode:
         raise SystemExit(f"{task} {name}: {done.stderr[-2000:]}")
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(name, task, json.dumps(result), flush=True)
     return result
 
 
@@ -416,10 +257,67 @@ def work(task: str, name: str, folder: Path) -> dict[str, Any]:
     return search(engine, folder, after=task == "search_after")
 
 
+def turn(names: list[str], folder: Path, *, first: bool) -> dict[str, dict[str, Any]]:
+    """One round: every engine filled (again), and searched."""
+    found: dict[str, dict[str, Any]] = {name: {} for name in names}
+    for name in names:
+        place = folder / name
+        if first or ENGINES[name].fills:
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+            found[name]["fill"] = call("fill", name, place)
+        if first and ENGINES[name].changes:
+            shutil.copytree(place, folder / f"{name}_after")
+            call("change", name, folder / f"{name}_after")
+    for name in names:
+        found[name]["search"] = call("search", name, folder / name)
+        if ENGINES[name].changes:
+            found[name]["search_after"] = call(
+                "search_after", name, folder / f"{name}_after"
+            )
+    return found
+
+
 def medians(rounds: list[Any]) -> Any:
     if isinstance(rounds[0], dict):
-        return {key: medians([each[key] for each in rounds]) for key in rounds[0]}
+        keys = dict.fromkeys(key for each in rounds for key in each)
+        return {key: medians([each[key] for each in rounds if key in each]) for key in keys}
     return statistics.median(rounds)
+
+
+def ratios(rounds: list[dict[str, Any]], name: str) -> dict[str, float]:
+    """What ours takes per what another takes, each within a round."""
+
+    def ratio(*path: str) -> float:
+        pairs = []
+        for each in rounds:
+            mine, theirs = each["ours"], each[name]
+            for key in path:
+                mine, theirs = mine.get(key, {}), theirs.get(key, {})
+            if mine and theirs:
+                pairs.append(mine / theirs)
+        return statistics.median(pairs) if pairs else float("nan")
+
+    rows = {
+        "search": ("search", "plain", "p50_ms"),
+        **{f"where {kind}": ("search", kind, "p50_ms") for kind in FILTERS},
+        "open and first": ("search", "open_and_first_ms"),
+        "ingest": ("fill", "fill_s"),
+        "file": ("fill", "file_per_raw"),
+    }
+    found = {row: ratio(*path) for row, path in rows.items()}
+    return {row: value for row, value in found.items() if value == value}  # noqa: PLR0124
+
+
+def within(rounds: list[dict[str, Any]]) -> dict[str, float]:
+    """Ratios of ours to ours: filters and a search after a write, per a search."""
+
+    def per_plain(kind: str, figure: str) -> float:
+        searches = [each["ours"]["search"] for each in rounds]
+        return statistics.median(s[kind][figure] / s["plain"]["p50_ms"] for s in searches)
+
+    kinds = {f"where {kind}": per_plain(kind, "p50_ms") for kind in FILTERS}
+    return {**kinds, "after one write": per_plain("after_one_write", "search_p50_ms")}
 
 
 def main() -> None:
@@ -430,59 +328,37 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--result")
+    parser.add_argument("--note", help="kept with the figures")
     arguments = parser.parse_args()
     names = arguments.engines.split(",")
-    found: dict[str, dict[str, list[Any]]] = {name: {} for name in names}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         prepared(arguments, folder)
         shape = np.load(folder / "rows.npy", mmap_mode="r").shape
-        filled = {}
-        for name in names:
-            (folder / name).mkdir()
-            if ENGINES[name].persistent:
-                filled[name] = call("fill", name, folder / name)
-                print(name, filled[name], flush=True)
-            if hasattr(ENGINES[name], "delete"):
-                shutil.copytree(folder / name, folder / f"{name}_after")
-                call("change", name, folder / f"{name}_after")
-        for turn in range(arguments.rounds):
-            for name in names:
-                tasks = [("search", folder / name)]
-                if hasattr(ENGINES[name], "delete"):
-                    tasks.append(("search_after", folder / f"{name}_after"))
-                for task, place in tasks:
-                    result = call(task, name, place)
-                    found[name].setdefault(task, []).append(result)
-                    print(turn, name, task, json.dumps(result), flush=True)
-    figures = {
-        name: filled.get(name, {}) | {task: medians(r) for task, r in tasks.items()}
-        for name, tasks in found.items()
+        rounds = [turn(names, folder, first=not n) for n in range(arguments.rounds)]
+    figures: dict[str, Any] = {
+        name: medians([each[name] for each in rounds]) for name in names
     }
+    if "ours" in names:
+        others = [name for name in names if name != "ours"]
+        figures["ours_per_theirs"] = {name: ratios(rounds, name) for name in others}
+        figures["ours_per_own_search"] = within(rounds)
     print(json.dumps(figures, indent=1))
-    if "ours" in found:
-        ratios = {
-            name: statistics.median(
-                a["plain"]["p50_ms"] / b["plain"]["p50_ms"]
-                for a, b in zip(found["ours"]["search"], tasks["search"], strict=True)
-            )
-            for name, tasks in found.items()
-        }
-        print("p50 of ours per theirs:", ratios)
-        figures["ratios"] = ratios
     if arguments.result:
         path = Path(arguments.result)
         known = json.loads(path.read_text("utf-8")) if path.exists() else {}
         source = Path(arguments.vectors).stem if arguments.vectors else "clustered"
-        known[f"{source} {shape[0]} x {shape[1]}"] = {
+        about = {
             "rounds": arguments.rounds,
             "seed": SEED,
             "cores": os.cpu_count(),
             "python": platform.python_version(),
             "numpy": np.__version__,
             "sqlite": sqlite3.sqlite_version,
-            **figures,
         }
+        if arguments.note:
+            about["note"] = arguments.note
+        known[f"{source} {shape[0]} x {shape[1]}"] = {**about, **figures}
         path.write_text(json.dumps(known, indent=2) + "\n", "utf-8")
 
 
