@@ -40,11 +40,22 @@ class Depth:
     rows: int
     needed: tuple[int, ...]
 
-    def candidates(self, k: int, rows: int) -> int:
-        """Candidates for the `k` nearest of `rows` vectors.
+    def candidates(self, k: int, rows: int, matching: int | None = None) -> int:
+        """Candidates for the `k` nearest of `rows` vectors, or of those that match a filter.
 
         What the next higher of the measured ranks needs, beyond the last in proportion.
         A collection that grew has as many more sketches before the same rank.
+
+        Where one row in ten matches, the tenth of them is about the hundredth of all: so
+        deep must sketches tell rows apart, and one in ten of those so near matches. Beyond
+        the last measured rank nothing is known (a group of like rows may end there, and
+        sketches hardly tell those behind it apart): then all that match are candidates,
+        unless they are half of all or more.
+
+        Args:
+            k: At least 1.
+            rows: In the collection.
+            matching: How many of them the filter lets through; None for all.
 
         Example:
             ```python
@@ -54,13 +65,20 @@ class Depth:
             assert depth.candidates(10, 100_000) == 1_000  # twice what was needed
             assert depth.candidates(11, 100_000) == 1_200
             assert depth.candidates(200, 150_000) == 12_000
+            assert depth.candidates(10, 100_000, 10_000) == 400  # a tenth of rank 100's
+            assert depth.candidates(10, 100_000, 9_000) == 9_000
             ```
         """
+        found = rows if matching is None else matching
+        rank = math.ceil(k * rows / max(1, found))
+        if rank > max(2 * k, RANKS[-1]):
+            return max(k, found)
         steps = zip(RANKS, self.needed, strict=True)
-        beyond = self.needed[-1] * k / RANKS[-1]
-        wanted = next((float(needed) for rank, needed in steps if k <= rank), beyond)
-        grown = max(1.0, rows / max(1, self.rows))
-        return max(SKETCH_LEAST_DEPTH, k, math.ceil(SKETCH_MARGIN * grown * wanted))
+        beyond = self.needed[-1] * rank / RANKS[-1]
+        needed = next((float(needed) for at, needed in steps if rank <= at), beyond)
+        grown, share = max(1.0, rows / max(1, self.rows)), found / max(1, rows)
+        wanted = math.ceil(SKETCH_MARGIN * grown * share * needed)
+        return max(SKETCH_LEAST_DEPTH, k, wanted)
 
 
 def measured(parts: Callable[[], Iterable[Codes]], count: int) -> tuple[Vector, Depth]:

@@ -40,7 +40,13 @@ class Index:
     depth: Depth
 
     def survivors(
-        self, query: Vector, k: int, among: NDArray[np.bool_], *, exact: bool = False
+        self,
+        query: Vector,
+        k: int,
+        among: NDArray[np.bool_],
+        *,
+        present: int | None = None,
+        exact: bool = False,
     ) -> tuple[Places, Strategy]:
         """Rows of which the `k` nearest are to be chosen by their whole vectors.
 
@@ -48,6 +54,7 @@ class Index:
             query: Unit length, not rotated.
             k: At least 1.
             among: Which rows may be found, shape `(rows,)`.
+            present: Of how many that is a part; None for all rows.
             exact: Whether none of the nearest may be missed; needs codes.
 
         Returns:
@@ -55,7 +62,8 @@ class Index:
         """
         turned = rotation(len(query))(query[np.newaxis])
         count = int(np.count_nonzero(among))
-        wanted = self.depth.candidates(k, count)
+        rows = len(among) if present is None else present
+        wanted = self.depth.candidates(k, rows, count)
         whole = count == len(among)
         if exact or SKETCH_WORTH * wanted >= count:
             strategy: Strategy = "codes"

@@ -145,6 +145,19 @@ def test_at_most_one_in_a_hundred_is_missed(kind, k):
     assert recall(index, rows, queries, k, few) >= 0.99
 
 
+@pytest.mark.parametrize("share", [0.5, 0.2, 0.1, 0.04, 0.01])
+@pytest.mark.parametrize("size", [25, 60, 150, 500])
+def test_a_filter_that_leaves_few_of_a_cluster_finds_the_others(size, share):
+    """The nearest that match stand where the whole collection's k / share nearest end."""
+    rng = np.random.default_rng(size)
+    centres = rng.normal(size=(12_040 // size, 256))
+    rows = centres[rng.integers(0, len(centres), 12_040)]
+    rows = unit_matrix(rows + 0.7 * rng.normal(size=rows.shape))
+    queries, rows = rows[:40], rows[40:]
+    matching = rng.random(len(rows)) < share
+    assert recall(index_of(rows), rows, queries, 10, matching) >= 0.99
+
+
 @settings(deadline=None, max_examples=30)
 @given(seeds, kinds, st.integers(1, 300), st.integers(1, 320))
 def test_exactly_none_is_missed(seed, kind, count, k):
@@ -170,6 +183,15 @@ def test_depth_grows_with_k_and_with_the_collection():
     assert depth.candidates(200, 100_000) == 8_000
     assert depth.candidates(10, 50_000) == 1_000
     assert depth.candidates(10, 150_000) == 1_500
+    assert depth.candidates(10, 100_000, 100_000) == 1_000
+    assert depth.candidates(10, 100_000, 50_000) == 600  # half of rank 20's
+    assert depth.candidates(10, 100_000, 10_000) == 400  # a tenth of rank 100's
+    assert depth.candidates(10, 200_000, 20_000) == 800  # of twice as many
+    assert depth.candidates(10, 100_000, 9_999) == 9_999  # beyond what was measured
+    assert depth.candidates(100, 100_000, 50_000) == 4_000  # half of rank 200's
+    assert depth.candidates(100, 100_000, 49_999) == 49_999
+    assert depth.candidates(10, 100_000, 3) == 10
+    assert depth.candidates(10, 100_000, 0) == 10
     least = Depth(100_000, (1, 1, 1, 1))
     assert least.candidates(10, 100_000) == 200
     assert least.candidates(300, 100_000) == 300

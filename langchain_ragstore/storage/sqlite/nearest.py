@@ -91,6 +91,7 @@ class Vectors:
             self._count(state, "rows")
             return _in_file(connection, state, where, vector, k, now)
         among = snapshot.present(now)
+        present = int(np.count_nonzero(among))
         if where != EVERYTHING:
             mask = self._columns.mask(connection, state, snapshot, where)
             if mask is None:
@@ -100,7 +101,9 @@ class Vectors:
             self._count(state, "all")
             return _among_all(snapshot.keys, snapshot.matrix, among, vector, k)
         assert snapshot.index is not None  # noqa: S101 - it holds something
-        places, strategy = snapshot.index.survivors(vector, k, among, exact=exact)
+        places, strategy = snapshot.index.survivors(
+            vector, k, among, present=present, exact=exact
+        )
         self._count(state, strategy)
         read = _read(connection, snapshot.keys[places])
         keys, matrix = _stacked(read, len(vector))
@@ -114,12 +117,22 @@ class Vectors:
         return keys[kept], scores[kept]
 
     def cosines(
-        self, connection: sqlite3.Connection, vector: Vector, keys: Keys
+        self, connection: sqlite3.Connection, state: State, vector: Vector, keys: Keys
     ) -> NDArray[np.float64]:
-        """The cosine of each of some present records; NaN for one without a vector."""
-        read = _read(connection, keys)
-        check_vectors(read)
-        known, matrix = _stacked(read, len(vector))
+        """The cosine of each of some present records; NaN for one without a vector.
+
+        From whole vectors that are in memory, else from the file: codes do not tell it.
+        """
+        if not state.dimension:
+            return np.full(len(keys), np.nan)
+        snapshot = self._copies.snapshot(connection, state)
+        if snapshot.matrix is not None:
+            rows = np.flatnonzero(places_of(snapshot.keys, keys) & snapshot.alive)
+            known, matrix = snapshot.keys[rows], snapshot.matrix[rows]
+        else:
+            read = _read(connection, keys)
+            check_vectors(read)
+            known, matrix = _stacked(read, len(vector))
         found = dict(zip(known.tolist(), cosines(matrix, vector).tolist(), strict=True))
         scores = [found.get(key, np.nan) for key in keys.tolist()]
         return np.array(scores, np.float64)

@@ -76,7 +76,7 @@ class SQLiteView:
 
     def cosines(self, vector: Vector, keys: Keys) -> NDArray[np.float64]:
         """See `View.cosines`."""
-        return self._vectors.cosines(self._connection, vector, keys)
+        return self._vectors.cosines(self._connection, self._state, vector, keys)
 
     def bm25(self, query: Terms, keys: Keys) -> NDArray[np.float64]:
         """See `View.bm25`."""
