@@ -41,7 +41,7 @@ class Depth:
     needed: tuple[int, ...]
 
     def candidates(self, k: int, rows: int, matching: int | None = None) -> int:
-        """Candidates for the `k` nearest of `rows` vectors, or of those that match a filter.
+        """Candidates for the `k` nearest of all vectors, or of those that match a filter.
 
         What the next higher of the measured ranks needs, beyond the last in proportion.
         A collection that grew has as many more sketches before the same rank.

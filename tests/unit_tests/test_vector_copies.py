@@ -12,7 +12,7 @@ from langchain_ragstore.filters import EVERYTHING, parse
 from langchain_ragstore.model import Record
 from langchain_ragstore.storage.sqlite import coding, steps
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
-from langchain_ragstore.vectors.arrays import unit_matrix
+from langchain_ragstore.vectors.arrays import cosines, unit_matrix
 from records import ids
 
 DIMENSION, COUNT = 64, 1_200
@@ -154,3 +154,25 @@ def test_a_copy_that_is_read_anew_has_columns_of_its_own(backend, tmp_path):
         assert sorted(found) == sorted(f"r{n}" for n in range(33, COUNT, 10))
         assert len(engine.dense("c", ROWS[23], 2 * COUNT)) == COUNT - 2
     other.close()
+
+
+def test_cosines_come_from_vectors_that_are_in_memory(tmp_path):
+    """Of a small collection nothing is read; replaced and missing vectors count as such."""
+    backend = SQLiteBackend(tmp_path / "a.db")
+    backend.upsert("c", records(ROWS[:300]))
+    backend.dense("c", ROWS[0], 1)
+    backend.upsert("c", [Record("r3", "text", {}, ROWS[500]), Record("r4", "text", {})])
+    asked = []
+
+    def ask(view):
+        view._connection.set_trace_callback(asked.append)
+        keys = view.keys(["r2", "r3", "r4"])
+        view.dense(ROWS[0], 1, EVERYTHING)  # which reads what changed
+        del asked[:]
+        return view.cosines(ROWS[2], keys).tolist()
+
+    same, other, missing = backend.within("c", ask)
+    assert (same, other) == tuple(cosines(ROWS[[2, 500]], ROWS[2]).tolist())
+    assert np.isnan(missing)
+    assert not [text for text in asked if "SELECT" in text]
+    backend.close()
