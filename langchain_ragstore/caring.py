@@ -232,7 +232,7 @@ class Caring(Reembedding):
 
         Their texts, vectors and words are then in neither the file nor its log. Expired
         documents and vectors that wait for documents go, too. In the last step SQLite
-        writes the file anew, in which other writers wait, some ten seconds a gigabyte.
+        writes the file anew, in which other writers wait, some three seconds a gigabyte.
 
         Returns:
             Bytes before and after.

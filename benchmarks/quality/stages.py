@@ -8,11 +8,12 @@ Each row is a search with some stages, its figures on the tuning half, the repor
 and both, and the difference to the hybrid search as it is with a 95 % interval. Rows
 "all but …" have in `worth` also what the stage left out adds to the others. Defaults are
 chosen by the tuning half and told by the reporting half. The median time of a query is
-printed, not kept. Without `--only`, the figures go to `benchmarks/results/stages.json`.
+printed, not kept. The figures go to `benchmarks/results/stages.json`, of one part to
+`stages_PART.json`.
 
 α-nDCG needs subtopics. The weather station's queries have them; of LibreOffice the need is
 the only one, so that a second right page is worth half of the first. There a page is a
-source. `stage_tables.py` writes the tables of the documentation.
+source.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path(".cache"), help="of vectors")
     parser.add_argument("--model", choices=tuple(MODELS), default="use")
     parser.add_argument("--second", choices=tuple(MODELS), help="reranks by its cosines")
-    parser.add_argument("--only", choices=PARTS, help="a part; nothing is written")
+    parser.add_argument("--only", choices=PARTS, help="one part")
     given = parser.parse_args()
     models = Models(given.cache, given.model, given.second)
     names = PARTS if given.only is None else (given.only,)
@@ -130,8 +131,8 @@ def main() -> None:
         "figures": [row for each in found for row in each["figures"]],
         "neighbours": [row for each in found for row in each["neighbours"]],
     }
-    if given.only is None:
-        RESULT.write_text(dumped(report) + "\n", encoding="utf-8")
+    path = RESULT if given.only is None else RESULT.with_stem(f"stages_{given.only}")
+    path.write_text(dumped(report) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

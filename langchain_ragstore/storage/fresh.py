@@ -40,6 +40,15 @@ def fresh_file(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iter
             part.with_name(part.name + suffix).unlink(missing_ok=True)
 
 
+def absolute(path: str | os.PathLike[str]) -> Path:
+    """A file's name from the root on, so that a later chdir() means no other file.
+
+    Symbolic links stay. (Path's expanduser refuses "~name.db", which is a file unless
+    there is such a user.)
+    """
+    return Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111 - see above
+
+
 def checked_place(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     """Where a new file is to be.
 
@@ -49,7 +58,7 @@ def checked_place(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
     given: str | bytes = os.fspath(path)
     if isinstance(given, bytes) or not given or "\0" in given:
         raise InvalidInputError(f"path must be a file name, got {path!r}")
-    place = Path(os.path.abspath(os.path.expanduser(given)))  # noqa: PTH100, PTH111 - as a store's
+    place = absolute(given)
     if place.is_dir():
         raise InvalidInputError(f"{given} is a folder; path is a file in it")
     if not place.parent.is_dir():

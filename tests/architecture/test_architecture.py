@@ -431,9 +431,9 @@ ALLOWED = {
         f"{SQLITE}.{name}" for name in ("connection", "lease", "statements")
     },
     f"{SQLITE}.coding": {
-        *("config", "errors", "model"),
-        *(f"{SQLITE}.{name}" for name in ("resident", "statements")),
-        *(f"vectors.{name}" for name in ("codes", "depth")),
+        *("config", "errors", "model", "storage.sqlite.resident"),
+        *("storage.sqlite.statements", "storage.sqlite.vector_rows", "vectors.codes"),
+        "vectors.depth",
     },
     f"{SQLITE}.columns": {
         *("config", "filters", "metadata"),
@@ -441,8 +441,8 @@ ALLOWED = {
         f"{SQLITE}.where",
     },
     f"{SQLITE}.copies": {
-        *("errors", "model", "storage.sqlite.checksums", "storage.sqlite.coding"),
-        *("storage.sqlite.resident", "storage.sqlite.statements", "vectors.codes"),
+        *("model", "storage.sqlite.coding", "storage.sqlite.resident"),
+        *("storage.sqlite.statements", "storage.sqlite.vector_rows", "vectors.codes"),
         *("vectors.index", "vectors.sketch"),
     },
     f"{SQLITE}.connection": {"config", "errors", "storage.sqlite.files"},
@@ -456,9 +456,9 @@ ALLOWED = {
         *(f"{SQLITE}.{name}" for name in ("resident", "segments", "statements")),
     },
     f"{SQLITE}.nearest": {
-        *("config", "errors", "filters", "model", "storage.sqlite.checksums"),
-        *("storage.sqlite.columns", "storage.sqlite.copies", "storage.sqlite.resident"),
-        *("storage.sqlite.statements", "storage.sqlite.where", "vectors.arrays"),
+        *("config", "errors", "filters", "model", "storage.sqlite.columns"),
+        *("storage.sqlite.copies", "storage.sqlite.resident", "storage.sqlite.statements"),
+        *("storage.sqlite.vector_rows", "storage.sqlite.where", "vectors.arrays"),
         *("vectors.index", "vectors.rotation"),
     },
     f"{SQLITE}.reindexing": {
@@ -598,7 +598,7 @@ ALLOWED = {
         *("storage.sqlite.reindexing", "storage.sqlite.segments"),
         *("storage.sqlite.statements", "storage.sqlite.steps"),
     },
-    f"{SQLITE}.checksums": {"errors"},
+    f"{SQLITE}.checksums": set(),
     f"{SQLITE}.checking": {
         *("config", "errors", "metadata", "model", "storage.care", "storage.sqlite.caches"),
         *("storage.sqlite.checksums", "storage.sqlite.connection"),
@@ -614,13 +614,14 @@ ALLOWED = {
         *("config", "documents", "errors", "exchange", "filters", "ingestion", "model"),
         *("reembedding", "storage.base", "storage.fresh"),
     },
-    f"{SQLITE}.files": {"errors"},
+    f"{SQLITE}.files": {"errors", "storage.fresh"},
     "storage.care": {"filters", "model"},
     "made_vectors": {"embeddings.running", "errors", "model", "vectors.arrays"},
     "file_copies": {
         *("caring", "model", "storage.sqlite.backend", "storage.sqlite.files"),
         "storage.sqlite.repairing",
     },
+    f"{SQLITE}.vector_rows": {"errors", "model", "storage.sqlite.checksums"},
 }
 """What each module may import. `python tests/architecture/graph.py` prints what it does."""
 

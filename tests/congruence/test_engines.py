@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from codes import check_codes, rebuild_codes
 from langchain_ragstore.errors import ConflictError, InvalidInputError
 from langchain_ragstore.filters import EVERYTHING, parse
 from langchain_ragstore.model import Alternatives, Fingerprint, Record, Terms, Unanalyzed
@@ -331,13 +332,13 @@ class CodedEngines(Engines):
 
     @rule(which=st.integers(0, 1), name=collections)
     def rebuild(self, which, name):
-        self.engines[which].rebuild_codes(name)
+        rebuild_codes(self.engines[which], name)
 
     @invariant()
     def codes_are_those_of_the_vectors(self):
         if hasattr(self, "engines"):
             for name in ("one", "two"):
-                assert self.engines[0].check_codes(name) == []
+                assert check_codes(self.engines[0], name) == []
 
     def teardown(self):
         super().teardown()

@@ -5,6 +5,7 @@ import sqlite3
 
 import pytest
 
+from codes import check_codes
 from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
 from langchain_ragstore.errors import CorruptStoreError, RagStoreError, ReadOnlyError
 from langchain_ragstore.model import Problem
@@ -223,7 +224,7 @@ def coded(monkeypatch):
 )
 def test_codes_of_vectors_are_made_anew(coded, store, statement):
     right = store.similarity_search_with_score(TEXTS[7], k=5)
-    assert store._backend.check_codes("default") == []
+    assert check_codes(store._backend, "default") == []
     edited(store, statement)
     assert {(p.collection, p.kind) for p in store.verify()} == {("default", "vector codes")}
     done = store.repair()

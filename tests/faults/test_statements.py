@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 
+from codes import check_codes
 from failing import Counter, Failing
 from langchain_ragstore.errors import (
     CorruptStoreError,
@@ -189,7 +190,7 @@ def test_the_nth_statement_fails(tmp_path, monkeypatch, name, error, late):
         finished = counter.left > 0
         counter.left = None
         here = state(backend)
-        assert [backend.check_codes(name) for name in ("c", "another", "kept")] == [[]] * 3
+        assert [check_codes(backend, name) for name in ("c", "another", "kept")] == [[]] * 3
         # After the COMMIT itself an interrupt comes too late to undo anything.
         assert here == (old if failed else new) or (late and here == new)
         backend.close()

@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+from codes import check_codes, rebuild_codes
 from langchain_ragstore import (
     HashingEmbeddings,
     InvalidInputError,
@@ -132,7 +133,7 @@ def test_deletions_and_replacements_are_followed(pair, tmp_path):
         engine.upsert("c", new)
     for engine in (backend, other):
         assert recall(engine, oracle, queries) >= 0.99
-        assert engine.check_codes("c") == []
+        assert check_codes(engine, "c") == []
     other.close()
     again = SQLiteBackend(tmp_path / "a.db")
     assert recall(again, oracle, queries) >= 0.99
@@ -164,7 +165,7 @@ def test_a_small_collection_gets_codes_when_it_has_grown(tmp_path):
         for engine in (backend, other):
             assert recall(engine, oracle, rows[-5:]) == 1
     assert searches(other) == {"all": 20, "sketches": 20}
-    assert backend.check_codes("c") == []
+    assert check_codes(backend, "c") == []
     other.close()
     backend.close()
 
@@ -326,15 +327,15 @@ DAMAGE = {
 @pytest.mark.parametrize("statement", DAMAGE)
 def test_damage_is_seen_and_rebuilt(pair, tmp_path, statement):
     backend, *_, queries = pair
-    assert backend.check_codes("c") == backend.check_codes("unknown") == []
+    assert check_codes(backend, "c") == check_codes(backend, "unknown") == []
     raw = sqlite3.connect(tmp_path / "a.db")
     with raw:
         raw.execute(statement)
     raw.close()
-    assert DAMAGE[statement] in backend.check_codes("c")[0]
-    backend.rebuild_codes("c")
-    backend.rebuild_codes("unknown")
-    assert backend.check_codes("c") == []
+    assert DAMAGE[statement] in check_codes(backend, "c")[0]
+    rebuild_codes(backend, "c")
+    rebuild_codes(backend, "unknown")
+    assert check_codes(backend, "c") == []
     assert len(found(backend, queries[0])) == 10
     assert searches(backend) == {"sketches": 1}
 
@@ -410,7 +411,7 @@ def test_another_model_gets_codes_of_its_own():
     store.reembed(HashingEmbeddings(128))
     assert store.similarity_search("text number 7", 1)[0].page_content == "text number 7"
     assert store.stats()["searches"] == {"codes": 2}
-    assert store._backend.check_codes("default") == []
+    assert check_codes(store._backend, "default") == []
 
 
 def test_a_new_file_has_large_pages(tmp_path):

@@ -266,20 +266,6 @@ class SQLiteBackend(SQLiteReader):
         now = self._clock
         return copying.freeze(self._database, path, models, now, overwrite=overwrite)
 
-    def check_codes(self, collection: str) -> list[str]:
-        """What is wrong with the codes of a collection's vectors; reads all of them."""
-        with self._database.read() as connection:
-            state = steps.state(connection, collection)
-            return [] if state is None else coding.check(connection, state)
-
-    def rebuild_codes(self, collection: str) -> None:
-        """Make the codes of a collection's vectors anew, from the vectors."""
-        with self._database.write() as connection:
-            state = steps.state(connection, collection)
-            if state is not None and state.dimension:
-                coding.rebuild(connection, state)
-                steps.outdate_copies(connection, state)
-
     def compact_text(self, collection: str) -> None:
         """Merge the text index into one segment, in many short transactions."""
         reindexing.compact(self._database, collection)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from struct import pack
 from typing import Final
 from zlib import crc32
-
-from langchain_ragstore.errors import CorruptStoreError
 
 _HALF: Final = 32
 _LOW: Final = (1 << _HALF) - 1
@@ -54,24 +51,6 @@ def of_owned(data: bytes, id: bytes) -> int:
     another's vector. Statements that give a vector to a record put it in.
     """
     return _signed(of_owner(id) << _HALF | of_vector(data))
-
-
-def check_vectors(rows: Iterable[tuple[int, object, object]]) -> None:
-    """Compare vectors that are read by key alone with their checksums.
-
-    Args:
-        rows: Key, bytes and checksum of each.
-
-    Raises:
-        CorruptStoreError: One is not what was written.
-    """
-    for key, data, checksum in rows:
-        known = isinstance(data, bytes) and isinstance(checksum, int)
-        if not known or of_vector(data) != low(checksum):  # type: ignore[arg-type]
-            raise CorruptStoreError(
-                f"the vector of record {key} is damaged in the file; verify() lists all "
-                "that is, repair() saves the rest"
-            )
 
 
 def of_owner(id: bytes) -> int:

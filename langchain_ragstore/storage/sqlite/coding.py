@@ -25,9 +25,10 @@ from langchain_ragstore.config import (
     SKETCH_STALE,
 )
 from langchain_ragstore.errors import CorruptStoreError
-from langchain_ragstore.model import Keys, Matrix, Vector
+from langchain_ragstore.model import Keys, Vector
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.resident import State
+from langchain_ragstore.storage.sqlite.vector_rows import stacked
 from langchain_ragstore.vectors.codes import Codes, encode, pack, unpack
 from langchain_ragstore.vectors.depth import RANKS, Depth, measured
 
@@ -106,25 +107,14 @@ def _blocks(rows: Rows, dimension: int) -> Iterator[tuple[int, Keys, Codes]]:
     """Number, keys and codes of each block, of rows in ascending order of their keys."""
     span = block_rows(dimension)
     for _, together in groupby(rows, lambda row: row[0] // (span * _AT_ONCE)):
-        keys, matrix = _stacked(list(together), dimension)
-        codes = encode(matrix)
+        some = list(together)
+        keys = np.fromiter((key for key, _ in some), np.int64, len(some))
+        codes = encode(stacked(some, dimension))
         numbers, starts = np.unique(keys // span, return_index=True)
         ends = [*starts[1:].tolist(), len(keys)]
         for number, start, end in zip(numbers.tolist(), starts.tolist(), ends, strict=True):
             part = slice(start, end)
             yield number, keys[part], Codes(codes.values[part], codes.scales[part])
-
-
-def _stacked(rows: list[tuple[int, bytes]], dimension: int) -> tuple[Keys, Matrix]:
-    width = np.dtype(np.float32).itemsize * dimension
-    for key, data in rows:
-        if len(data) != width:
-            raise CorruptStoreError(
-                f"record {key} has a vector of {len(data)} bytes instead of {width}"
-            )
-    data = b"".join(data for _, data in rows)
-    keys = np.fromiter((key for key, _ in rows), np.int64, len(rows))
-    return keys, np.frombuffer(data, np.float32).reshape(-1, dimension)
 
 
 def block_rows(dimension: int) -> int:

@@ -2,7 +2,7 @@
 
 What can be done in short transactions is, so that other writers have their turn: records
 that have expired and vectors without a record go, and the text index becomes one segment.
-Then SQLite writes the file anew, which takes the write lock for about ten seconds a
+Then SQLite writes the file anew, which takes the write lock for about three seconds a
 gigabyte, and the log is emptied.
 """
 

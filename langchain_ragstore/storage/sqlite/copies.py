@@ -9,11 +9,10 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_ragstore.errors import CorruptStoreError
 from langchain_ragstore.model import Keys, Matrix, Vector
 from langchain_ragstore.storage.sqlite import coding, statements
-from langchain_ragstore.storage.sqlite.checksums import check_vectors
 from langchain_ragstore.storage.sqlite.resident import State
+from langchain_ragstore.storage.sqlite.vector_rows import check_vectors, stacked
 from langchain_ragstore.vectors.codes import Codes, encode
 from langchain_ragstore.vectors.index import Index
 from langchain_ragstore.vectors.sketch import Words, words
@@ -228,23 +227,17 @@ def appended(
         state: The collection now.
         left: Records that were deleted.
     """
-    width = np.dtype(np.float32).itemsize * state.dimension
-    given = [row for row in rows if row[2] is not None]
-    for key, _, data, _ in given:
-        if data is not None and len(data) != width:
-            raise CorruptStoreError(
-                f"record {key} has a vector of {len(data)} bytes instead of {width}"
-            )
-    check_vectors((key, data, checksum) for key, _, data, checksum in given)
+    held = [row for row in rows if row[2] is not None]
+    check_vectors((key, data, checksum) for key, _, data, checksum in held)
+    given = [(key, data) for key, _, data, _ in held if data is not None]
+    new = stacked(given, state.dimension)
     gone = np.array([key for key, *_ in rows] + left.tolist(), np.int64)
     alive = known.alive & ~places_of(known.keys, gone) if len(known.keys) else known.alive
-    blobs = b"".join(data for _, _, data, _ in given if data is not None)
-    new = np.frombuffer(blobs, np.float32).reshape(-1, state.dimension)
-    expiries = [np.inf if expiry is None else expiry for _, expiry, _, _ in given]
+    expiries = [np.inf if expiry is None else expiry for _, expiry, _, _ in held]
     return replace(
         known,
         generation=state.generation,
-        keys=extended(known.keys, np.array([key for key, *_ in given], np.int64)),
+        keys=extended(known.keys, np.array([key for key, _ in given], np.int64)),
         expires=extended(known.expires, np.array(expiries, np.float64)),
         alive=np.concatenate([alive, np.ones(len(given), np.bool_)]),
         mortal=known.mortal or any(expiry < np.inf for expiry in expiries),

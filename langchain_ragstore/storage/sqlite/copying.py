@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.model import Fingerprint
-from langchain_ragstore.storage.fresh import fresh_file
+from langchain_ragstore.storage.fresh import absolute, fresh_file
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.compacting import compact
 from langchain_ragstore.storage.sqlite.connection import (
@@ -48,9 +48,7 @@ def backup(
     Returns:
         Bytes of the copy.
     """
-    _check_apart(database, path)
-    with fresh_file(path, overwrite=overwrite) as part:
-        named = f"{path} (a copy of {database.path})"
+    with _begun(database, path, overwrite=overwrite) as (part, named):
         with translated(named), closing(sqlite3.connect(part)) as copy:
             with database.read() as connection, translated(named):
                 # All pages in one step: one in many begins anew whenever another process
@@ -83,9 +81,7 @@ def freeze(
     Returns:
         Bytes of the copy.
     """
-    _check_apart(database, path)
-    with fresh_file(path, overwrite=overwrite) as part:
-        named = f"{path} (a copy of {database.path})"
+    with _begun(database, path, overwrite=overwrite) as (part, named):
         opened(part).close()
         with database.outside(keep=False) as connection, translated(named):
             _copy_tables(connection, part)
@@ -97,6 +93,16 @@ def freeze(
                 connection.execute("PRAGMA journal_mode = DELETE")
                 connection.execute(f"PRAGMA application_id = {FROZEN_ID:d}")
         return part.stat().st_size
+
+
+@contextmanager
+def _begun(
+    database: Database, path: str | os.PathLike[str], *, overwrite: bool
+) -> Iterator[tuple[Path, str]]:
+    """A file to write a copy to, and what errors call it."""
+    _check_apart(database, path)
+    with fresh_file(path, overwrite=overwrite) as part:
+        yield part, f"{path} (a copy of {database.path})"
 
 
 def _note(connection: Connection, models: Models) -> None:
@@ -140,7 +146,7 @@ def _check_apart(database: Database, path: str | os.PathLike[str]) -> None:
     Raises:
         InvalidInputError: It is this one, or another that is open.
     """
-    place = Path(os.path.abspath(os.path.expanduser(path)))  # noqa: PTH100, PTH111 - as a store's
+    place = absolute(path)
     if database.path != MEMORY and place.exists() and place.samefile(database.path):
         raise InvalidInputError(f"{path} is the store itself; choose another path")
     for suffix in ("-wal", "-journal"):

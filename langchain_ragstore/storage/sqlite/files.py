@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Final
 
 from langchain_ragstore.errors import InvalidInputError
+from langchain_ragstore.storage.fresh import absolute
 
 MEMORY: Final = ":memory:"
 """A database that has no file."""
@@ -32,9 +32,7 @@ def checked_path(path: str | os.PathLike[str], *, read_only: bool) -> str:
         os.fsencode(text)
     except UnicodeEncodeError as error:
         raise InvalidInputError(f"no file can have the name {path!r}: {error}") from error
-    # Absolute, so that a later chdir() opens no other file; symbolic links stay. (Path's
-    # expanduser refuses "~name.db", which is a file unless there is such a user.)
-    file = Path(os.path.abspath(os.path.expanduser(text)))  # noqa: PTH100, PTH111
+    file = absolute(text)
     if file.is_dir():
         raise InvalidInputError(
             f"{text} is a folder; path is a file in it: {file / 'rag.db'}"

@@ -15,10 +15,10 @@ from langchain_ragstore.errors import CorruptStoreError
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.model import Keys, Matrix, Vector
 from langchain_ragstore.storage.sqlite import statements as sql
-from langchain_ragstore.storage.sqlite.checksums import check_vectors
 from langchain_ragstore.storage.sqlite.columns import Columns
 from langchain_ragstore.storage.sqlite.copies import Snapshot, followed, places_of
 from langchain_ragstore.storage.sqlite.resident import Resident, State
+from langchain_ragstore.storage.sqlite.vector_rows import check_vectors, stacked
 from langchain_ragstore.storage.sqlite.where import applied
 from langchain_ragstore.vectors.arrays import best, cosines, rounding_slack
 from langchain_ragstore.vectors.index import Strategy
@@ -106,7 +106,7 @@ class Vectors:
         )
         self._count(state, strategy)
         read = _read(connection, snapshot.keys[places])
-        keys, matrix = _stacked(read, len(vector))
+        keys, matrix = _whole(read, len(vector))
         if len(keys) != len(places):
             raise CorruptStoreError(
                 "the codes of the vectors do not fit the vectors; rebuild them: repair()"
@@ -132,7 +132,7 @@ class Vectors:
         else:
             read = _read(connection, keys)
             check_vectors(read)
-            known, matrix = _stacked(read, len(vector))
+            known, matrix = _whole(read, len(vector))
         found = dict(zip(known.tolist(), cosines(matrix, vector).tolist(), strict=True))
         scores = [found.get(key, np.nan) for key in keys.tolist()]
         return np.array(scores, np.float64)
@@ -214,16 +214,9 @@ def _read(connection: sqlite3.Connection, keys: Keys) -> list[Row]:
     return found
 
 
-def _stacked(found: list[Row], dimension: int) -> tuple[Keys, Matrix]:
-    data = b"".join(data for _, data, _ in found)
-    if len(data) != 4 * dimension * len(found):
-        raise CorruptStoreError(
-            f"some of {len(found)} vectors do not have {dimension} dimensions"
-        )
-    return (
-        np.fromiter((key for key, *_ in found), np.int64, len(found)),
-        np.frombuffer(data, np.float32).reshape(-1, dimension),
-    )
+def _whole(rows: list[Row], dimension: int) -> tuple[Keys, Matrix]:
+    keys = np.fromiter((key for key, *_ in rows), np.int64, len(rows))
+    return keys, stacked([(key, data) for key, data, _ in rows], dimension)
 
 
 def _in_file(
@@ -241,7 +234,7 @@ def _in_file(
         rows = connection.execute(statement, [state.collection, now, *clause.parameters])
         while page := rows.fetchmany(_PAGE):
             check_vectors(page)
-            some, matrix = _stacked(page, len(vector))
+            some, matrix = _whole(page, len(vector))
             keys = np.concatenate([keys, some])
             scores = np.concatenate([scores, cosines(matrix, vector)])
             kept = best(scores, k)
@@ -273,8 +266,7 @@ def _mean(
     else:
         rows = connection.execute(sql.present_vectors("1"), (state.collection, now))
         while page := rows.fetchmany(_PAGE):
-            data = np.frombuffer(b"".join(data for _, data, _ in page), np.float32)
-            total += data.reshape(len(page), -1).sum(axis=0, dtype=np.float64)
+            total += _whole(page, state.dimension)[1].sum(axis=0, dtype=np.float64)
             count += len(page)
     mean: Vector = (total / max(count, 1)).astype(np.float32)
     return mean if count else None
