@@ -228,9 +228,9 @@ def appended(
         left: Records that were deleted.
     """
     held = [row for row in rows if row[2] is not None]
-    check_vectors((key, data, checksum) for key, _, data, checksum in held)
     given = [(key, data) for key, _, data, _ in held if data is not None]
     new = stacked(given, state.dimension)
+    check_vectors((key, data, checksum) for key, _, data, checksum in held)
     gone = np.array([key for key, *_ in rows] + left.tolist(), np.int64)
     alive = known.alive & ~places_of(known.keys, gone) if len(known.keys) else known.alive
     expiries = [np.inf if expiry is None else expiry for _, expiry, _, _ in held]
