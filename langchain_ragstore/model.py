@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
+from operator import neg
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -262,11 +264,22 @@ class LexicalScores:
     reachable: float
 
 
-def ranked(hits: Iterable[Hit], k: int | None = None) -> list[Hit]:
-    """Order hits, best first; equal scores are ordered by id.
+def best_first(scores: Iterable[float], ids: Iterable[str]) -> list[int]:
+    """The places of what was found, best first; equal scores are ordered by id.
 
-    This is the only place where hits are sorted, so that every back end and every
-    stage breaks ties in the same way.
+    This is the only place where finds are sorted, so that every back end and every stage
+    breaks ties in the same way.
+
+    Args:
+        scores: One for each find.
+        ids: The id of each; of one whose score no other has, anything.
+    """
+    # Tuples are compared without calling Python for each.
+    return [place for *_, place in sorted(zip(map(neg, scores), ids, count()))]
+
+
+def ranked(hits: Iterable[Hit], k: int | None = None) -> list[Hit]:
+    """Hits in the order of `best_first`.
 
     Args:
         hits: In any order.
@@ -275,4 +288,6 @@ def ranked(hits: Iterable[Hit], k: int | None = None) -> list[Hit]:
     Returns:
         At most `k` hits, best first.
     """
-    return sorted(hits, key=lambda hit: (-hit.score, hit.record.id))[:k]
+    found = list(hits)
+    order = best_first((hit.score for hit in found), (hit.record.id for hit in found))
+    return [found[place] for place in order[:k]]

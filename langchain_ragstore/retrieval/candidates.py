@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_ragstore.model import Found, Hit, Keys, Record, ranked
+from langchain_ragstore.model import Found, Hit, Keys, Record, best_first
 from langchain_ragstore.retrieval.fuse import Fused, Legs
 from langchain_ragstore.retrieval.question import Question
 from langchain_ragstore.storage.base import View
@@ -132,23 +132,21 @@ class Candidates:
         if limit is not None and 0 < limit < len(chosen):
             last = np.partition(scores, len(scores) - limit)[len(scores) - limit]
             chosen = np.flatnonzero(scores >= last)
-        keys = self.keys[chosen]
-        key_of = dict(zip(self._view.ids(keys), keys.tolist(), strict=True))
-        columns = {name: values[chosen].tolist() for name, values in signals.items()}
-        rows = zip(*columns.values(), strict=True)
+        order = best_first(scores[chosen].tolist(), self._view.ids(self.keys[chosen]))
+        best = chosen[order[:limit]]
+        columns = {name: values[best].tolist() for name, values in signals.items()}
         measured = [
             {name: value for name, value in pairs if not math.isnan(value)}
-            for pairs in (zip(columns, row, strict=True) for row in rows)
+            for pairs in (
+                zip(columns, row, strict=True)
+                for row in zip(*columns.values(), strict=True)
+            )
         ]
-        best = ranked(
-            map(_unread, key_of, scores[chosen].tolist(), measured),
-            limit,
-        )
-        found = [key_of[hit.record.id] for hit in best]
-        self._read(found)
+        keys = self.keys[best].tolist()
+        self._read(keys)
         return [
-            Hit(self._records[key], hit.score, hit.signals)
-            for key, hit in zip(found, best, strict=True)
+            Hit(self._records[key], score, each)
+            for key, score, each in zip(keys, scores[best].tolist(), measured, strict=True)
         ]
 
     def _read(self, keys: Iterable[int]) -> None:
@@ -164,8 +162,3 @@ class Candidates:
         spread = np.full(len(self.keys), np.nan)
         spread[places] = values
         return spread
-
-
-def _unread(id: str, score: float, signals: Mapping[str, float]) -> Hit:
-    """A hit of which only the id is known, for ranking."""
-    return Hit(Record(id, "", {}), score, signals)

@@ -14,10 +14,9 @@ from langchain_ragstore.model import (
     Found,
     Hit,
     LexicalScores,
-    Record,
     Terms,
     Vector,
-    ranked,
+    best_first,
 )
 from langchain_ragstore.storage.base import View
 
@@ -106,10 +105,9 @@ def first(
         scores: The score of each.
         k: How many; none if below 1.
     """
-    hits = [
-        Hit(Record(name, "", {"key": key}), score)
-        for key, name, score in zip(keys, names, scores, strict=True)
-    ]
-    best = ranked(hits, max(0, k))
-    found = [hit.record.metadata["key"] for hit in best]
-    return np.array(found, np.int64), np.array([hit.score for hit in best], np.float64)
+    listed, measured = list(keys), list(scores)
+    order = best_first(measured, names)[: max(0, k)]
+    return (
+        np.array([listed[place] for place in order], np.int64),
+        np.array([measured[place] for place in order], np.float64),
+    )

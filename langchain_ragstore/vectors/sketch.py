@@ -83,5 +83,6 @@ def closest(
         np.copyto(found, FARTHEST, where=~among)
     if count >= len(found):
         return np.flatnonzero(found < FARTHEST)
-    limit = np.partition(found, count - 1)[count - 1]
-    return np.flatnonzero(found <= min(limit, FARTHEST - np.uint16(1)))
+    # Distances are small numbers: counting them takes a third of the time of `partition`.
+    limit = int(np.searchsorted(np.cumsum(np.bincount(found)), count))
+    return np.flatnonzero(found <= np.uint16(min(limit, FARTHEST - 1)))
