@@ -52,7 +52,7 @@ def text_share(query: Terms, dense: Sequence[Record], text: Sequence[Record]) ->
         script = script_of(term)
         if script is not None:
             wanted[script] += count
-    read = (record.content[:FUSION_TEXT_READ] for record in dense[:FUSION_HITS_READ])
+    read = [record.content[:FUSION_TEXT_READ] for record in dense[:FUSION_HITS_READ]]
     share = min(1.0, fit(wanted, read))
     if share < 1 and text:
         held = _held(query.body, text[0])

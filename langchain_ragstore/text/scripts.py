@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -44,7 +44,7 @@ def script_of(term: str) -> str | None:
     return next(filter(None, map(_script, term)), None)
 
 
-def fit(wanted: Mapping[str, int], texts: Iterable[str]) -> float:
+def fit(wanted: Mapping[str, int], texts: Sequence[str]) -> float:
     """How much of what is wanted is in a script that texts are written in.
 
     Args:
@@ -63,10 +63,14 @@ def fit(wanted: Mapping[str, int], texts: Iterable[str]) -> float:
         1.0
     """
     there: defaultdict[str, float] = defaultdict(float)
-    for text in texts:
+    total = sum(wanted.values())
+    for left, text in zip(reversed(range(len(texts))), texts, strict=True):
         for script, share in _shares(text).items():
             there[script] += share
-    total = sum(wanted.values())
+        leading = max(there, key=there.__getitem__, default=None)
+        others = (share for script, share in there.items() if script != leading)
+        if wanted.keys() == {leading} and there[leading] >= max(others, default=0.0) + left:
+            return 1.0  # whatever the others are written in
     if not total or not there:
         return 1.0
     most = max(there.values())

@@ -1,5 +1,7 @@
 """What words count for a query, and that no fetch depth changes it."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,6 +63,28 @@ def test_plain_text_is_read_without_looking_for_words(text):
     plain = text.encode("ascii", "ignore").decode()
     assert fit({"LATIN": 1}, [plain]) == 1
     assert fit({UNSPACED: 1}, [plain]) == (1 if not scripts(plain) else 0)
+
+
+def of_all(wanted, texts):
+    """What `fit` is when every text is read."""
+    there = Counter()
+    for text in texts:
+        found = scripts(text)
+        there.update({script: n / found.total() for script, n in found.items()})
+    if not wanted or not there:
+        return 1
+    parts = [n * there[script] / max(there.values()) for script, n in wanted.items()]
+    return sum(parts) / sum(wanted.values())
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["LATIN", UNSPACED, "CYRILLIC"]), st.integers(1, 3), max_size=2
+    ),
+    st.lists(st.sampled_from([ZH, MIXED, "plain words", "Москва 打印", "42"]), max_size=8),
+)
+def test_texts_left_unread_change_nothing(wanted, texts):
+    assert fit(wanted, texts) == pytest.approx(of_all(wanted, texts))
 
 
 def test_words_of_another_script_count_if_a_text_holds_them_nearly_all():
