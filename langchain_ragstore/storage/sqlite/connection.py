@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+import sys
 import threading
 import time
 import weakref
@@ -315,16 +316,18 @@ def require_sqlite(version: tuple[int, ...] | None = None) -> None:
     if found < SQLITE_MINIMUM:
         wanted = ".".join(map(str, SQLITE_MINIMUM))
         raise UnsupportedSQLiteError(
-            f"SQLite {'.'.join(map(str, found))} is linked to this Python, {wanted} or "
-            "newer is needed: use a newer build of Python (the sqlite3 command is another)"
+            f"SQLite {'.'.join(map(str, found))} is linked to this Python "
+            f"({sys.executable}), {wanted} or newer is needed: use a newer build of Python "
+            "(the sqlite3 command is another)"
         )
     with closing(sqlite3.connect(MEMORY)) as probe:
         try:
             probe.execute("SELECT json_type('null')")
         except sqlite3.OperationalError as error:
             raise UnsupportedSQLiteError(
-                "the SQLite that is linked to this Python was built without its JSON "
-                "functions: use another build of Python"
+                f"SQLite {sqlite3.sqlite_version}, which is linked to this Python "
+                f"({sys.executable}), was built without its JSON functions: use another "
+                "build of Python"
             ) from error
 
 
