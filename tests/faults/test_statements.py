@@ -331,7 +331,10 @@ def test_a_newer_file_is_refused_untouched(tmp_path, mode, read_only):
 
 
 def test_a_migration_that_fails_leaves_nothing(tmp_path, monkeypatch):
-    """Report 25: an upgrade that broke off left a file without its columns."""
+    """Report 25: an upgrade that broke off left a file without its columns.
+
+    There is one schema so far, and so no file of an older release to be opened.
+    """
     counter = Counter()
     original = Database._open
     monkeypatch.setattr(Database, "_open", lambda self: Failing(original(self), counter))

@@ -347,11 +347,15 @@ READER = 65_534
 
 @FORKS
 @QUIET
-@pytest.mark.parametrize("read_only", [False, True])
-def test_who_may_only_read_a_file_searches_it(read_only):
+@pytest.mark.parametrize(
+    ("mode", "keywords"),
+    [(0o755, {"read_only": True}), (0o777, {"read_only": True}), (0o777, {})],
+    ids=["folder", "file", "file, not asked"],
+)
+def test_who_may_only_read_a_file_searches_it(mode, keywords):
     """Report 14: a lock was left behind, and who may only read could not open a file."""
     folder = Path(tempfile.mkdtemp())  # where another user may look
-    folder.chmod(0o755)
+    folder.chmod(mode)
     path = folder / "rag.db"
     backend = SQLiteBackend(path)
     backend.upsert("c", [Record("a", "", {}, AXES[0], terms=Terms({"tea": 1}))])
@@ -362,7 +366,7 @@ def test_who_may_only_read_a_file_searches_it(read_only):
         if os.geteuid() == 0:
             os.setgid(READER)
             os.setuid(READER)
-        reading = SQLiteBackend(path, read_only=read_only)
+        reading = SQLiteBackend(path, **keywords)
         assert ids(reading.dense("c", AXES[0], 9)) == worded(reading, "tea") == ["a"]
         with pytest.raises(ReadOnlyError, match=r"read_only=True|cannot be written"):
             reading.upsert("c", [record("b", AXES[1])])
@@ -371,6 +375,28 @@ def test_who_may_only_read_a_file_searches_it(read_only):
         return 0
 
     assert forked(child)() == 0
+    shutil.rmtree(folder)
+
+
+@FORKS
+@QUIET
+def test_who_may_not_write_is_told_how_to_read():
+    """Report 14: an error named neither the file's rights nor a way out."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    SQLiteBackend(folder / "rag.db").close()
+    folder.chmod(0o555)
+
+    def child():
+        if os.geteuid() == 0:
+            os.setgid(READER)
+            os.setuid(READER)
+        with pytest.raises(ReadOnlyError, match="read_only=True opens it for reading"):
+            SQLiteBackend(folder / "rag.db")
+        return 0
+
+    assert forked(child)() == 0
+    folder.chmod(0o755)
     shutil.rmtree(folder)
 
 

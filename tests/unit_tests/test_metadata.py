@@ -108,6 +108,8 @@ def test_nothing_is_shared():
 
 
 def test_numpy_scalars_and_enumerations_become_plain():
+    """Report 36: a number of another library failed the whole batch."""
+
     class Colour(enum.StrEnum):
         RED = "red"
 

@@ -205,11 +205,11 @@ class Database:
             try:
                 return self._connected(unchanging=self.frozen)
             except sqlite3.OperationalError as error:
-                # A file with a log needs a second file beside it, which a folder that
-                # cannot be written to does not let be made.
-                if not self.read_only or _code(error) != sqlite3.SQLITE_CANTOPEN:
-                    raise
-                if has_content(f"{self.path}-wal"):
+                # A file with a log needs a second file beside it, which cannot be made on
+                # a read-only disk, or in a folder of somebody else.
+                unmade = ("SQLITE_CANTOPEN", "SQLITE_READONLY_DIRECTORY")
+                lacks_folder = getattr(error, "sqlite_errorname", "").startswith(unmade)
+                if not (self.read_only and lacks_folder) or has_content(f"{self.path}-wal"):
                     raise
                 return self._connected(unchanging=True)
 
@@ -389,7 +389,9 @@ def _translation(path: str, error: sqlite3.Error) -> StorageError:
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return CorruptStoreError(f"{path} is damaged or is not an SQLite database: {error}")
     if code == sqlite3.SQLITE_READONLY:
-        return ReadOnlyError(f"{path} cannot be written: {error}")
+        return ReadOnlyError(
+            f"{path} cannot be written: {error}; read_only=True opens it for reading alone"
+        )
     if code == sqlite3.SQLITE_FULL:
         return StorageError(f"{path}: the disk is full; nothing of this write was kept")
     return StorageError(f"{path}: {error}")
