@@ -254,6 +254,14 @@ KEEP_SECONDS: Final = 1.0
 """Work of an embedding model that a killed process may lose: vectors that have no row yet
 are written to the file when the first of them is that old. After an error none is lost."""
 
+INDEX_CLEANUP_BATCH: Final = 1_000
+"""Documents that LangChain's `index()` deletes in one call, by default."""
+
+DEPARTED_VECTORS: Final = 5_000
+"""Vectors of deleted documents that a store has at hand, should their texts come back:
+`index()` deletes after each batch what the next ones of the same source bring again. Those
+of the longest source that is likely; 8 MB at 384 dimensions."""
+
 REINDEX_ATTEMPTS: Final = 5
 """Times that a change of metadata starts anew because others changed the same records."""
 

@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.documents import Document
 from typing_extensions import override
 
-from langchain_ragstore.config import REINDEX_ATTEMPTS
+from langchain_ragstore.config import INDEX_CLEANUP_BATCH, REINDEX_ATTEMPTS
 from langchain_ragstore.document_writer import DocumentWriter, by_digest, to_parts
 from langchain_ragstore.documents import (
     RESULT_KEYS,
@@ -30,6 +30,7 @@ from langchain_ragstore.documents import (
 )
 from langchain_ragstore.errors import (
     ConflictError,
+    CorruptStoreError,
     EmbeddingMismatchError,
     InvalidInputError,
 )
@@ -185,8 +186,21 @@ class DocumentStore(DocumentWriter):
         refuse_unknown("delete", kwargs, ("ids", "filter"))
         where = self._chosen("delete", ids, filter)
         wanted = None if ids is None else to_ids(ids)
+        if wanted is not None and len(wanted) <= INDEX_CLEANUP_BATCH:
+            self._remember(wanted)
         self._backend.delete(self.collection_name, ids=wanted, where=where)
         return True
+
+    def _remember(self, ids: Sequence[str]) -> None:
+        """Have the vectors at hand of what `index()` may delete and add again."""
+        if self._embedder.model is None:
+            return
+        name, where = self.collection_name, self._scope.where
+        model = self._backend.fingerprint(name)  # before the records are read
+        if model is not None:
+            with suppress(CorruptStoreError):  # what is damaged can be deleted
+                records = self._backend.get(name, ids, where=where, vectors=True)
+                self._embedder.remember(records, model)
 
     def delete_where(self, filter: FilterLike) -> int:
         """Delete the documents that match; how many there were."""

@@ -55,8 +55,9 @@ class DocumentWriter(TextIndexed):
             texts: Any iterable, read once.
             metadatas: One for each text. JSON values, dates, datetimes, Decimals, UUIDs,
                 bytes and tuples come back as they were.
-            ids: One for each text. A stored document with the id is replaced. A missing
-                id is a hash of text and metadata, so adding twice changes nothing.
+            ids: One for each text. A stored document with the id is replaced; of an id
+                that comes twice the last one is stored. A missing id is a hash of text and
+                metadata, so adding twice changes nothing.
             **kwargs: `batch_size` (texts in one call of the embedder), `expires_at` (a
                 datetime, or seconds since the epoch, from which on the documents are
                 absent), `current_time` (ignored; some LangChain retrievers pass it).

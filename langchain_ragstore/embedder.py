@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables import run_in_executor
 
-from langchain_ragstore.config import DEFAULT_EMBED_BATCH, PROBE_TEXT
+from langchain_ragstore.config import DEFAULT_EMBED_BATCH, DEPARTED_VECTORS, PROBE_TEXT
 from langchain_ragstore.documents import to_count
 from langchain_ragstore.embeddings.batched import BatchedEmbeddings, name_of
 from langchain_ragstore.embeddings.named import to_model
@@ -23,7 +24,7 @@ from langchain_ragstore.errors import (
     InvalidInputError,
 )
 from langchain_ragstore.made_vectors import Made
-from langchain_ragstore.model import Fingerprint, Vector
+from langchain_ragstore.model import Fingerprint, Record, Vector, alike
 from langchain_ragstore.storage.base import Backend, check_model
 from langchain_ragstore.unstored import Unstored
 from langchain_ragstore.vectors.arrays import unit_matrix, unit_vector
@@ -73,6 +74,7 @@ class Embedder:
         self._batched = None if self.model is None else BatchedEmbeddings.of(self.model)
         self._backend, self._collection, self._check = backend, collection, check
         self._unstored = Unstored(backend, collection, clock)
+        self._departed: OrderedDict[bytes, tuple[Fingerprint, Vector]] = OrderedDict()
         self._identity = identity
         self._introduced = _Introduced(identity if self.model is not None else None)
 
@@ -110,7 +112,7 @@ class Embedder:
         if not texts:
             return {}
         made = Made(texts, self.introduce())
-        made.vectors.update(self._backend.known(self._collection, texts, made.maker))
+        made.vectors.update(self._known(texts, made.maker))
         with closing(model.answers(made.unknown(), size)) as answers:
             for answered in answers:
                 self._unstored.add(made.take(answered), made.maker)
@@ -130,16 +132,36 @@ class Embedder:
         if not texts:
             return {}
         made = Made(texts, await self.aintroduce())
-        known = await run_in_executor(
-            None, self._backend.known, self._collection, texts, made.maker
-        )
-        made.vectors.update(known)
+        made.vectors.update(await run_in_executor(None, self._known, texts, made.maker))
         async with aclosing(model.aanswers(made.unknown(), size)) as answers:
             async for answered in answers:
                 new = await run_in_executor(None, made.take, answered)
                 await run_in_executor(None, self._unstored.add, new, made.maker)
         self._check_same(model)
         return made.vectors
+
+    def _known(
+        self, texts: Mapping[bytes, str], maker: Fingerprint | None
+    ) -> dict[bytes, Vector]:
+        found = self._backend.known(self._collection, texts, maker)
+        for digest in texts.keys() - found.keys():
+            model, vector = self._departed.get(digest, (None, None))
+            if vector is not None and alike(model, maker):
+                found[digest] = vector
+        return found
+
+    def remember(self, records: Iterable[Record], model: Fingerprint) -> None:
+        """Have vectors at hand whose records are deleted next; see `DEPARTED_VECTORS`.
+
+        Args:
+            records: With their vectors.
+            model: What made those that have a digest.
+        """
+        for record in records:
+            if record.digest is not None and record.vector is not None:
+                self._departed[record.digest] = model, record.vector
+        while len(self._departed) > DEPARTED_VECTORS:
+            self._departed.popitem(last=False)
 
     def at_once(self, batch_size: int | None = None) -> int:
         """How many texts the model can have under way, so that all its calls are full."""

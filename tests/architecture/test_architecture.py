@@ -651,6 +651,7 @@ def test_arrows_go_down():
 
 @pytest.mark.parametrize("module", MODULES)
 def test_rooms_keep_to_their_business(module):
+    """Report 88: nothing here can read a pickle or run a text as code."""
     names = GRAPH["imports"](MODULES[module])
     source = MODULES[module].read_text(encoding="utf-8")
     if not module.startswith(SQLITE):
@@ -708,6 +709,7 @@ def test_everything_public_is_documented(module):
 
 
 def test_importing_brings_in_no_extra():
+    """Report 7: who uses a package must not get langchain-community with it."""
     code = """
 import sys, langchain_ragstore, langchain_ragstore.loaders
 unwanted = ("tiktoken", "regex", "langchain", "langchain_classic", "langchain_community",

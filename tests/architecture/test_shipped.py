@@ -23,9 +23,13 @@ SHIPPED = {
 
 
 def test_the_configuration_ships_the_package_alone():
+    """Report 7: neither it nor an extra brings langchain-community."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert wheel == {"packages": ["langchain_ragstore"]}
+    extras = project["project"]["optional-dependencies"].values()
+    for needed in (project["project"]["dependencies"], *extras):
+        assert not [name for name in needed if name.startswith("langchain-community")]
     assert "langchain_ragstore/py.typed" in SHIPPED
     assert {Path(name).suffix for name in SHIPPED} == {".py", ".typed"}
 

@@ -16,6 +16,7 @@ def test_delete(backend):
 
 
 def test_forty_thousand_ids(backend):
+    """Report 30: more ids than a statement takes variables failed; here any number goes."""
     names = [f"id{n}" for n in range(40_000)]
     backend.upsert("c", [record(n, content=n) for n in names[:300]])
     assert ids(backend.get("c", names)) == names[:300]

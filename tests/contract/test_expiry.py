@@ -23,6 +23,7 @@ def test_expired_records_are_absent_everywhere(backend, clock):
 
 
 def test_a_clock_that_jumps_back_loses_nothing(backend, clock):
+    """Report 85: with a clock that steps back, what is in force was lost."""
     backend.upsert("c", [record("a", AXES[0])])
     clock.now = 10.0
     backend.upsert("c", [record("b", AXES[1])])
@@ -41,6 +42,17 @@ def test_an_expired_record_does_not_hold_its_collection(backend, clock):
     backend.upsert("c", [record("a", short)], guard=parse({"owner": "ann"}))
     assert ids(backend.dense("c", short, 1)) == ["a"]
     assert backend.scan("c")[0].created_at == 2_000.0
+
+
+def test_tidying_one_collection_leaves_the_others(backend, clock):
+    """Report 85: clearing up after one user took what another one had, by a wrong clock."""
+    for name in ("mine", "other"):
+        backend.upsert(name, [record("a", AXES[0], expires_at=1_500.0)])
+    clock.now = 2_000.0
+    backend.upsert("other", [record("b", AXES[1])])
+    backend.delete("other", ids=["b"], where=EVERYTHING)
+    clock.now = 1_400.0
+    assert ids(backend.scan("mine")) == ids(backend.dense("mine", AXES[0], 1)) == ["a"]
 
 
 def test_a_new_expiry_replaces_the_old_one(backend, clock):

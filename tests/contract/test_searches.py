@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fakes import Table
-from langchain_ragstore import RagPipeline, RagRetriever
+from langchain_ragstore import HashingEmbeddings, RagPipeline, RagRetriever
 from langchain_ragstore.model import Record
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
@@ -70,6 +70,7 @@ def large(request):
 @pytest.mark.parametrize("extra", EXTRAS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_three_matches_of_ten_thousand(large, kind, extra):
+    """Report 53: filtering what was found left few or none, though many match."""
     keywords = kind_keywords(kind, EXTRAS[extra])
     found = large.search(QUERY, kind, k=3, filter={"rare": True}, **keywords)
     assert sorted(d.id for d in found) == ["09997", "09998", "09999"]
@@ -112,6 +113,7 @@ def store(request):
 @pytest.mark.parametrize("extra", EXTRAS)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_every_door_leads_to_the_same_answer(store, kind, extra):
+    """Reports 61, 76: retrievers lost the filter, and had no way to give scores."""
     query, where = "green tea 绿茶", {"lang": {"$in": ["e", "z"]}}
     keywords = kind_keywords(kind, EXTRAS[extra])
     found = store.search(query, kind, k=3, filter=where, **keywords)
@@ -188,6 +190,58 @@ def test_engines_agree(store):
             assert [d.page_content for d, _ in found] == [d.page_content for d, _ in same]
             # Not to the last bit: the mean of float32 vectors has an order of summation.
             assert [s for _, s in found] == pytest.approx([s for _, s in same], rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_filter_that_nothing_matches(store, kind):
+    """Report 55: with a filter that nothing matches, everything came back."""
+    keywords = kind_keywords(kind, {"filter": {"lang": "none"}})
+    assert store.search("green tea 绿茶", kind, **keywords) == []
+
+
+# --- nothing, and what is gone ----------------------------------------------------------
+
+
+@pytest.fixture(params=ENGINES)
+def empty(request):
+    with Store(ENGINES[request.param](), HashingEmbeddings(64)) as store:
+        yield store
+
+
+async def test_an_empty_store_answers_everything(empty):
+    """Report 47: reading an empty store raised an IndexError, and spoiled the first add."""
+    for kind in KINDS:
+        keywords = kind_keywords(kind, {})
+        assert empty.search(QUERY, kind, **keywords) == []
+        assert await empty.asearch(QUERY, kind, **keywords) == []
+        assert (
+            empty.as_retriever(search_type=kind, search_kwargs=keywords).invoke("a") == []
+        )
+    assert empty.get() == empty.get_by_ids(["a"]) == empty.add_texts([]) == []
+    assert empty.count() == empty.delete_where({"n": 1}) == empty.clear() == 0
+    assert empty.delete(["a"]) is empty.delete([]) is True
+    assert empty.distinct("n") == empty.timestamps("a") == {}
+    empty.add_texts([QUERY])
+    for kind in KINDS:
+        assert len(empty.search(QUERY, kind, **kind_keywords(kind, {}))) == 1
+
+
+def test_what_is_deleted_is_in_neither_index(empty):
+    """Report 46: a deleted document's vector or words led to another document, or none."""
+    texts = {"a": "alpha", "b": "beta", "c": "gamma", "d": "delta"}
+    for id in "abc":
+        empty.add_texts([texts[id]], ids=[id])
+    empty.delete(["b"])
+    empty.add_texts([texts["d"]], ids=["d"])
+    for id in "acd":
+        for kind in ("similarity", "text", "hybrid"):
+            found = empty.search(texts[id], kind, k=1)
+            assert [(d.id, d.page_content) for d in found] == [(id, texts[id])]
+    assert empty.text_search("beta") == []
+    assert len(empty) == len(empty.similarity_search("beta", k=9)) == 3
+    assert len(empty.text_search(" ".join(texts.values()), k=9)) == 3
+    if "vectors" in (facts := empty.stats()):
+        assert facts["vectors"] == facts["records"] == 3
 
 
 # --- windows and groups over engines --------------------------------------------------

@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -73,6 +74,7 @@ def test_mixed_lengths_in_one_batch_are_refused(backend):
 
 
 def test_the_dimension_is_free_after_emptying(backend):
+    """Report 79: an emptied collection still refused vectors of another length."""
     backend.upsert("c", [record("a", AXES[0])])
     with pytest.raises(DimensionMismatchError):
         backend.dense("c", np.ones(3, np.float32), 1)
@@ -122,6 +124,7 @@ def test_vectors_come_back_bit_by_bit(backend):
 
 
 def test_metadata_come_back_with_their_types(backend):
+    """Report 36: lists, dictionaries, null and dates were refused, or came back as texts."""
     metadata = {
         "true": True,
         "one": 1,
@@ -136,6 +139,15 @@ def test_metadata_come_back_with_their_types(backend):
         "bytes": b"\x00\xff",
         "tuple": (1, [2.0]),
         "like a tag": {"$date": "never"},
+        "nested": {"a": {"b": [1, {"c": None}]}},
+        "dicts": [{"x": 1}, {"x": 2.0}],
+        "no list": [],
+        "no dict": {},
+        "false": False,
+        "low": -(2**63) - 1,
+        "infinite": [float("inf"), float("-inf"), float("nan")],
+        "naive": datetime(2026, 1, 31, 12),  # noqa: DTZ001
+        "uuid": UUID(int=7),
     }
     backend.upsert("c", [Record("a", "", metadata)])
     (found,) = backend.scan("c")
@@ -143,6 +155,7 @@ def test_metadata_come_back_with_their_types(backend):
 
 
 def test_an_upsert_replaces_metadata_whole(backend):
+    """Report 38: a replaced document kept old keys; here metadata are replaced whole."""
     backend.upsert("c", [record("a", old=1, keep=2)])
     backend.upsert("c", [record("a", keep=3)])
     assert backend.get("c", ["a"])[0].metadata == {"keep": 3}

@@ -20,6 +20,16 @@ TEXTS = {
     "kana": "カタカナで名前を書いてください。",
     "snow": "昨日は雪でした。",
     "mail": "Write to help@example.com, or near the col: on the left.",
+    "nasa": "Photos by @nasa show the moon.",
+    "tag": "Posts under #tag are listed.",
+    "half": "A discount of 50% for members.",
+    "why": "Nobody knew why?",
+    "gateway": "See gateway/run.py for this loop.",
+    "ubuntu": "It runs on ubuntu 20.04 as well.",
+    "swim": "Birds don't swim.",
+    "data": "第一条：这些数据很重要。",
+    "kikai": "機械翻訳の歴史。",
+    "jiwon": "고객지원 센터",
 }
 FOUND = {
     "node.js": "node",
@@ -49,6 +59,24 @@ FOUND = {
     "NEAR(": "mail",
     "col:on": "mail",
     "@example": "mail",
+    "@nasa": "nasa",
+    "#tag": "tag",
+    "50%": "half",
+    "why?": "why",
+    "gateway/run.py": "gateway",
+    "ubuntu 20.04": "ubuntu",
+    "20.04": "ubuntu",
+    "don't": "swim",
+    "条": "data",
+    "数据": "data",
+    "数据很重要": "data",
+    "機械": "kikai",
+    "全文検索": "kensaku",
+    "전문검색": "geomsaek",
+    "지원": "jiwon",
+    "고객": "jiwon",
+    "我想知道这些数据究竟为什么会这么重要，请用最简单的话解释一下": "data",
+    "Could anybody tell me which releases of .NET are due to come next November?": "net",
 }
 """Query → the document that comes first."""
 
@@ -115,10 +143,13 @@ def stores(request):
 @pytest.mark.parametrize("analyzer", ANALYZERS)
 @pytest.mark.parametrize(("query", "id"), FOUND.items(), ids=ascii)
 def test_words_are_found(stores, analyzer, query, id):
+    """Reports 72, 73, 74: words of one or two characters, Latin ones amid Chinese, names
+    with signs and long questions found nothing, or an error.
+    """
     found = stores[analyzer].text_search_with_score(query, k=3)
     assert found[0][0].id == id
     assert 0 < found[0][1] <= 1
-    hybrid = stores[analyzer].hybrid_search(query, k=12, with_scores=True)
+    hybrid = stores[analyzer].hybrid_search(query, k=len(TEXTS), with_scores=True)
     (document,) = [document for document in hybrid if document.id == id]
     assert document.metadata["ragstore"]["lexical"] > 0
 
@@ -128,11 +159,12 @@ def test_words_are_found(stores, analyzer, query, id):
     ("query", "id"), HOSTILE.items(), ids=[ascii(query[:12]) for query in HOSTILE]
 )
 def test_any_string_is_a_query_and_loses_no_leg(stores, analyzer, query, id):
+    """Report 74: signs broke the query language, and words were silently not searched."""
     store = stores[analyzer]
-    found = store.text_search(query, k=12)
+    found = store.text_search(query, k=len(TEXTS))
     assert [document.id for document in found[:1]] == ([id] if id else [])
     for fusion in ("weighted", "rrf"):
-        hybrid = store.hybrid_search(query, k=12, fusion=fusion, with_scores=True)
+        hybrid = store.hybrid_search(query, k=len(TEXTS), fusion=fusion, with_scores=True)
         lexical = {d.id: d.metadata["ragstore"].get("lexical", 0) for d in hybrid}
         by_words = {found_id for found_id, score in lexical.items() if score > 0}
         assert by_words == {document.id for document in found}
@@ -147,5 +179,5 @@ def test_every_pair_of_characters_is_found_however_texts_are_cut(stores):
                 for size in (1, 2):
                     for at in range(len(stretch) - size + 1):
                         part = stretch[at : at + size]
-                        found = store.text_search(part, k=12)
+                        found = store.text_search(part, k=len(TEXTS))
                         assert id in [d.id for d in found], (analyzer, part)

@@ -323,6 +323,7 @@ def test_a_lost_page_costs_what_stood_on_it(tmp_path, name):
 
 
 def test_a_file_that_was_cut_off_is_refused_and_recovered(tmp_path):
+    """Report 22: a damaged file crashed the process; here a cut one is an exception."""
     path = tmp_path / "rag.db"
     store = filled(path)
     store.compact()
@@ -423,7 +424,7 @@ def answers(path):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_flipped_bit_is_taken_for_right(tmp_path, seed):
-    """Answers are an error of ours, or right, or `verify()` says what is wrong."""
+    """Report 22: answers are an error of ours, or right, or `verify()` says what is wrong."""
     template = tmp_path / "template.db"
     store = filled(template)
     store.compact()

@@ -315,6 +315,7 @@ def test_a_damaged_file_is_named(tmp_path):
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("mode", ["wal", "delete"])
 def test_a_newer_file_is_refused_untouched(tmp_path, mode, read_only):
+    """Report 25: an older release opened a newer file and found it empty, or spoiled it."""
     path = tmp_path / "rag.db"
     filled(path).close()
     connection = sqlite3.connect(path, isolation_level=None)
@@ -330,6 +331,10 @@ def test_a_newer_file_is_refused_untouched(tmp_path, mode, read_only):
 
 
 def test_a_migration_that_fails_leaves_nothing(tmp_path, monkeypatch):
+    """Report 25: an upgrade that broke off left a file without its columns.
+
+    There is one schema so far, and so no file of an older release to be opened.
+    """
     counter = Counter()
     original = Database._open
     monkeypatch.setattr(Database, "_open", lambda self: Failing(original(self), counter))

@@ -168,6 +168,7 @@ def test_processes_share_a_file_each_with_a_manager_that_unloads(tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, asks glibc")
 def test_a_thousand_collections_give_their_memory_back(tmp_path):
+    """Report 26: every collection that was touched stayed in memory for ever."""
     result = tmp_path / "result.json"
     subprocess.run([sys.executable, BENCHMARK, "1000", "40", result], check=True)
     figures = {row["mode"]: row for row in json.loads(result.read_text())["figures"]}

@@ -1,5 +1,6 @@
 """Many threads and processes on one file, through the store; the engine's are beside."""
 
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -20,6 +21,20 @@ for n in range(int(number)):
 """
 
 
+UPDATER = """
+import sys
+from langchain_core.documents import Document
+from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
+store = SQLiteVectorStore(HashingEmbeddings(256), sys.argv[1])
+for n in range(150):
+    (found,) = store.get("shared")
+    text = f"{found.page_content} {n}"[-50:]
+    store.update_document("shared", Document(text, metadata={"n": n}))
+    assert store.update_metadata(filter={"n": {"$gte": 0}}, patch={"seen": n}) == 1
+store.close()
+"""
+
+
 def adder(path, name, number):
     return subprocess.Popen([sys.executable, "-c", ADDER, str(path), name, str(number)])
 
@@ -33,15 +48,51 @@ def everything(store):
 
 
 def test_a_search_sees_what_another_process_added(tmp_path):
+    """Report 8: ids of another process were counted, and not found until a restart."""
     store = open_store(tmp_path / "rag.db")
-    store.add_texts(["first"])
+    (first,) = store.add_texts(["w first"])
     assert len(everything(store)) == 1
     assert adder(tmp_path / "rag.db", "w", 50).wait(60) == 0
     assert len(everything(store)) == len(store) == 51
+    assert len(store.text_search("w", k=99)) == 51
+    assert store.text_search("49", k=1)[0].page_content == "w 49"
+    names = [document.id for document in everything(store)]
+    assert len(store.get_by_ids(names)) == 51
+    assert first in names
+    store.close()
+
+
+def test_a_lock_held_for_seconds_is_waited_for(tmp_path):
+    """Report 11: a writer that met another one failed: "database is locked"."""
+    store = open_store(tmp_path / "rag.db")
+    other = sqlite3.connect(
+        tmp_path / "rag.db", isolation_level=None, check_same_thread=False
+    )
+    other.execute("BEGIN IMMEDIATE")
+    done = threading.Timer(3, lambda: other.execute("COMMIT"))
+    done.start()
+    store.add_texts(["late"])
+    done.join()
+    assert len(store) == 1
+    other.close()
+    store.close()
+
+
+def test_who_reads_before_writing_is_not_refused(tmp_path):
+    """Report 12: a transaction that read first was refused without any waiting."""
+    store = open_store(tmp_path / "rag.db")
+    store.add_texts(["start"], ids=["shared"])
+    command = [sys.executable, "-c", UPDATER, str(tmp_path / "rag.db")]
+    updaters = [subprocess.Popen(command) for _ in range(2)]
+    assert [process.wait(120) for process in updaters] == [0, 0]
+    assert [(d.id, d.metadata) for d in store.get()] == [
+        ("shared", {"n": 149, "seen": 149})
+    ]
     store.close()
 
 
 def test_eight_processes_lose_nothing(tmp_path):
+    """Report 11: of several processes that add, most failed: "database is locked"."""
     store = open_store(tmp_path / "rag.db")
     adders = [adder(tmp_path / "rag.db", f"w{n}", 100) for n in range(8)]
     seen = [0]
@@ -54,7 +105,8 @@ def test_eight_processes_lose_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["rag.db", ":memory:"])
-def test_ten_threads_lose_nothing(tmp_path, name):
+def test_sixteen_threads_lose_nothing(tmp_path, name):
+    """Report 17: threads that shared a connection got errors of misuse."""
     store = open_store(name if name == ":memory:" else tmp_path / name)
     errors = []
 
@@ -70,13 +122,13 @@ def test_ten_threads_lose_nothing(tmp_path, name):
         except BaseException as error:  # noqa: BLE001 - reported by the main thread
             errors.append(error)
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(10)]
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert errors == []
-    assert len(everything(store)) == len(store) == 160
+    assert len(everything(store)) == len(store) == 256
     store.close()
 
 

@@ -3,16 +3,22 @@
 import gc
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from langchain_ragstore.errors import AnalyzerMismatchError, StoreClosedError
+from langchain_ragstore.errors import (
+    AnalyzerMismatchError,
+    ReadOnlyError,
+    StoreClosedError,
+)
 from langchain_ragstore.filters import EVERYTHING, parse
 from langchain_ragstore.model import Record, Terms
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
@@ -335,6 +341,65 @@ def test_a_child_has_a_copy_of_a_store_in_memory():
     backend.close()
 
 
+READER = 65_534
+"""A user who may read what everybody may, and write nothing: `nobody`."""
+
+
+@FORKS
+@QUIET
+@pytest.mark.parametrize(
+    ("mode", "keywords"),
+    [(0o755, {"read_only": True}), (0o777, {"read_only": True}), (0o777, {})],
+    ids=["folder", "file", "file, not asked"],
+)
+def test_who_may_only_read_a_file_searches_it(mode, keywords):
+    """Report 14: a lock was left behind, and who may only read could not open a file."""
+    folder = Path(tempfile.mkdtemp())  # where another user may look
+    folder.chmod(mode)
+    path = folder / "rag.db"
+    backend = SQLiteBackend(path)
+    backend.upsert("c", [Record("a", "", {}, AXES[0], terms=Terms({"tea": 1}))])
+    backend.close()
+    path.chmod(0o444)
+
+    def child():
+        if os.geteuid() == 0:
+            os.setgid(READER)
+            os.setuid(READER)
+        reading = SQLiteBackend(path, **keywords)
+        assert ids(reading.dense("c", AXES[0], 9)) == worded(reading, "tea") == ["a"]
+        with pytest.raises(ReadOnlyError, match=r"read_only=True|cannot be written"):
+            reading.upsert("c", [record("b", AXES[1])])
+        assert ids(reading.scan("c")) == ["a"]
+        reading.close()
+        return 0
+
+    assert forked(child)() == 0
+    shutil.rmtree(folder)
+
+
+@FORKS
+@QUIET
+def test_who_may_not_write_is_told_how_to_read():
+    """Report 14: an error named neither the file's rights nor a way out."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    SQLiteBackend(folder / "rag.db").close()
+    folder.chmod(0o555)
+
+    def child():
+        if os.geteuid() == 0:
+            os.setgid(READER)
+            os.setuid(READER)
+        with pytest.raises(ReadOnlyError, match="read_only=True opens it for reading"):
+            SQLiteBackend(folder / "rag.db")
+        return 0
+
+    assert forked(child)() == 0
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
 def test_close_while_others_work(tmp_path):
     for name in ("rag.db", ":memory:"):
         backend = SQLiteBackend(name if name == ":memory:" else tmp_path / name)
@@ -368,6 +433,7 @@ def descriptors(folder):
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc on this system")
 def test_nothing_stays_open(tmp_path):
+    """Report 19: each opening left a descriptor behind."""
     for n in range(200):
         backend = SQLiteBackend(tmp_path / "rag.db")
         backend.upsert("c", [record(str(n % 7), AXES[n % 4])])

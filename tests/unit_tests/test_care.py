@@ -128,6 +128,7 @@ def traces(folder, *marks):
 
 
 def test_nothing_of_what_was_deleted_is_left(tmp_path):
+    """Report 28: texts and vectors that were deleted could be read in the file."""
     clock = Clock()
     with SQLiteVectorStore(MODEL, tmp_path / "rag.db", clock=clock) as store:
         store.add_texts([f"kept {n}" for n in range(50)])
@@ -158,12 +159,14 @@ def test_nothing_of_what_was_deleted_is_left(tmp_path):
 
 @pytest.mark.parametrize("place", ["rag.db", ":memory:"])
 def test_an_emptied_store_takes_no_more_room_than_a_new_one(tmp_path, place):
+    """Report 27: a file never shrank, and dead data slowed searches down."""
     path = place if place == ":memory:" else tmp_path / place
     with SQLiteVectorStore(MODEL, path) as store:
         empty = store.compact().bytes_after
-        store.add_texts([f"text {n} " * 50 for n in range(500)])
+        store.add_texts([f"text {n} " * 5 for n in range(5_000)])
         store.clear()
-        assert store.compact().bytes_after <= 1.1 * empty
+        sizes = store.compact()
+        assert sizes.bytes_after <= 1.1 * empty < sizes.bytes_before
         assert store.add_texts(["again"])
         assert store.verify() == []
 
@@ -176,6 +179,17 @@ def test_other_stores_go_on_after_a_compaction(store):
         assert other.similarity_search_with_score("alpha", k=9) == [
             hit for hit in before if hit[0].metadata.get("n") != 3
         ]
+        assert other.verify() == []
+
+
+def test_other_stores_see_that_a_compacted_one_is_empty(store):
+    with SQLiteVectorStore(MODEL, store.path) as other:
+        assert other.search("alpha", "hybrid")
+        store.clear()
+        store.compact()
+        assert other.search("alpha", "hybrid") == other.similarity_search("alpha") == []
+        store.add_texts(["alpha again"])
+        assert [d.page_content for d in other.search("alpha", "hybrid")] == ["alpha again"]
         assert other.verify() == []
 
 

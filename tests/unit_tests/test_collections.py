@@ -276,6 +276,7 @@ def test_unused_collections_are_unloaded(manager, clock):
 
 
 def test_under_a_budget_the_least_recently_used_is_unloaded(tmp_path, clock):
+    """Report 26: nothing was unloaded; a thousand collections filled the memory."""
     path, model = tmp_path / "rag.db", HashingEmbeddings(256)
     with CollectionManager(path, model) as manager:
         fill(manager, *"abcd")

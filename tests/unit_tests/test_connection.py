@@ -1,11 +1,15 @@
 """Files, paths and the SQLite library."""
 
+import gc
 import logging
 import os
+import shutil
 import sqlite3
+import subprocess
 import sys
 import threading
 from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,9 +41,12 @@ from records import AXES, ids, record
         "'q\".db",
         "a&b=c;d.db",
         "~x",
+        "C:\\rag.db",
+        "file:rag.db?mode=memory",
     ],
 )
 def test_any_file_name(tmp_path, name):
+    """Report 15: stores opened another file than was named, or none."""
     path = tmp_path / name
     with SQLiteVectorStore(HashingEmbeddings(8), path) as store:
         store.add_texts(["a"])
@@ -49,6 +56,7 @@ def test_any_file_name(tmp_path, name):
 
 
 def test_home_and_relative_paths(tmp_path, monkeypatch):
+    """Report 15: a `~` became a folder of that name."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     SQLiteVectorStore(path="~/home.db").close()
@@ -157,13 +165,86 @@ def test_settings_of_a_connection():
 
 
 def test_a_file_system_without_wal_is_said_aloud(tmp_path, monkeypatch, caplog):
+    """Report 21: on a network's disk every write was an I/O error; here it works without."""
     monkeypatch.setattr(connection, "_write_ahead", lambda _connection: "delete")
+    model, path = HashingEmbeddings(8), tmp_path / "a.db"
     with (
         caplog.at_level(logging.WARNING),
-        SQLiteVectorStore(path=tmp_path / "a.db") as store,
+        SQLiteVectorStore(model, path) as store,
+        SQLiteVectorStore(model, path) as other,
     ):
-        assert len(store) == 0
+        store.add_texts(["green tea"])
+        assert len(other.search("tea", "hybrid")) == 1
+        other.add_texts(["black tea"])
+        assert len(store.search("tea", "hybrid")) == 2
+        assert [p.name for p in tmp_path.iterdir()] == ["a.db"]
     assert "no write-ahead log here, journal mode delete" in caplog.text
+
+
+def test_a_process_that_ends_without_closing_loses_nothing(tmp_path):
+    """Report 24: data were gone after a restart, as nobody had called what saves them."""
+    code = """
+import os, sys
+from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
+store = SQLiteVectorStore(HashingEmbeddings(8), sys.argv[1])
+store.add_texts(["green tea"])
+os._exit(0)
+"""
+    subprocess.run([sys.executable, "-c", code, tmp_path / "a.db"], check=True)
+    with SQLiteVectorStore(HashingEmbeddings(8), tmp_path / "a.db") as store:
+        for kind in ("similarity", "text"):
+            assert [d.page_content for d in store.search("tea", kind)] == ["green tea"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc on this system")
+@pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
+@pytest.mark.parametrize("end", ["close", "with", "del"])
+def test_no_file_stays_open(tmp_path, end):
+    """Report 19: files stayed open, so that their folder could not be removed."""
+    store = SQLiteVectorStore(HashingEmbeddings(8), tmp_path / "a.db")
+    store.add_texts(["a"])
+    assert len(store.search("a", "hybrid")) == 1
+    if end == "close":
+        store.close()
+    elif end == "with":
+        with store:
+            pass
+    del store
+    gc.collect()
+    links = [os.path.realpath(fd) for fd in Path("/proc/self/fd").iterdir()]
+    assert [link for link in links if link.startswith(str(tmp_path))] == []
+    shutil.rmtree(tmp_path)
+
+
+@pytest.mark.skipif(
+    not hasattr(sqlite3.Connection, "setlimit"), reason="cannot lower a limit here"
+)
+def test_few_variables_are_enough(tmp_path, monkeypatch):
+    """Reports 29, 30: batches and long lists of ids failed with "too many SQL variables"."""
+
+    def limited(self, **keywords):
+        opened = original(self, **keywords)
+        opened.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 250)
+        return opened
+
+    original = Database._connected
+    monkeypatch.setattr(Database, "_connected", limited)
+    numbers = range(1_000)
+    names = [str(n) for n in numbers]
+    with SQLiteVectorStore(HashingEmbeddings(8), tmp_path / "a.db") as store:
+        metadatas = [{"n": n} for n in numbers]
+        store.add_texts([f"text {n}" for n in numbers], metadatas, ids=names)
+        assert [d.id for d in store.get_by_ids(names)] == names
+        assert len(store.get(names, filter={"n": {"$in": list(numbers)}})) == 1_000
+        for kind in ("similarity", "text", "hybrid"):
+            assert len(store.search("text", kind, k=999, filter={"n": {"$lt": 900}})) == 900
+        assert store.record_manager().exists(names) == [False] * 1_000
+        store.byte_store().mset([(name, b"x") for name in names])
+        assert store.byte_store().mget(names) == [b"x"] * 1_000
+        assert store.update_metadata(names, patch={"m": 1}) == 1_000
+        assert store.delete_where({"n": {"$gte": 600}}) == 400
+        store.delete(names[:500])
+        assert len(store) == 100
 
 
 def test_busy_is_tried_again(tmp_path, monkeypatch):
@@ -183,20 +264,69 @@ def test_busy_is_tried_again(tmp_path, monkeypatch):
 
 
 def test_an_old_library_is_named():
+    """Reports 1, 2: the `sqlite3` command was new, and the library that Python uses old.
+
+    What the engine needs of it (upserts, RETURNING, STRICT tables) comes with the version;
+    JSON functions may be left out of a build, and FTS5 is not needed.
+    """
     require_sqlite((3, 37, 0))
-    with pytest.raises(UnsupportedSQLiteError, match=r"3\.36\.0 is linked.*3\.37\.0"):
+    words = r"3\.36\.0 is linked to this Python \(.*\), 3\.37\.0 or newer"
+    with pytest.raises(UnsupportedSQLiteError, match=words) as raised:
         require_sqlite((3, 36, 0))
+    assert sys.executable in str(raised.value)
+
+
+def test_an_old_library_is_no_reason_not_to_import():
+    """Report 1: importing raised, so that an application did not even start."""
+    code = """
+import sqlite3
+sqlite3.sqlite_version_info = (3, 31, 1)
+from langchain_ragstore import SQLiteVectorStore
+try:
+    SQLiteVectorStore()
+except Exception as error:
+    print(type(error).__name__)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "UnsupportedSQLiteError\n"
+
+
+class NoExtensions(sqlite3.Connection):
+    """As of a Python that was built without them: using one is an `AttributeError`."""
+
+    enable_load_extension = property()
+    load_extension = property()
+
+
+def test_no_extension_is_loaded(tmp_path, monkeypatch):
+    """Report 3: Pythons that cannot load extensions could not use the store at all."""
+
+    def connect(*arguments, **keywords):
+        return original(*arguments, factory=NoExtensions, **keywords)
+
+    original = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with SQLiteVectorStore(HashingEmbeddings(8), tmp_path / "a.db") as store:
+        store.add_texts(["green tea"])
+        for kind in ("similarity", "text", "hybrid", "mmr"):
+            assert len(store.search("tea", kind, filter={"n": {"$exists": False}})) == 1
 
 
 def test_a_library_without_json_is_named(monkeypatch):
+    """Report 1: an old or small build is told by what it lacks, and where it is."""
+
     def bare(*arguments, **keywords):
         opened = original(*arguments, **keywords)
         return NoJson(opened)
 
     original = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", bare)
-    with pytest.raises(UnsupportedSQLiteError, match="JSON"):
+    with pytest.raises(UnsupportedSQLiteError, match="JSON") as raised:
         SQLiteVectorStore()
+    assert sqlite3.sqlite_version in str(raised.value)
+    assert sys.executable in str(raised.value)
 
 
 class NoJson:

@@ -87,6 +87,7 @@ async def test_a_store_in_memory_needs_no_probe(add, find):
 
 
 async def test_another_model_of_the_same_dimension_is_refused(path, add, find):
+    """Report 80: a model of the same dimension mixed its vectors with another's."""
     with SQLiteVectorStore(Counting(), path) as store:
         store.add_texts(["green tea"])
     other = Turned()
@@ -132,6 +133,7 @@ async def test_two_writers_of_a_new_collection_do_not_mix_models(path):
 
 
 async def test_the_name_alone_decides_nothing(path, add):
+    """Report 80: what was noted was a name, which may change while the model stays."""
     with SQLiteVectorStore(Turned(name="old name"), path) as store:
         store.add_texts(["green tea"])
         assert store.stats()["model"] == "Turned 'old name'"
@@ -140,16 +142,44 @@ async def test_the_name_alone_decides_nothing(path, add):
         assert len(store) == 2
 
 
+async def test_equal_names_do_not_make_one_model_of_two(path, add):
+    """Report 80: two models of one class and one name were taken for the same."""
+    with SQLiteVectorStore(Turned(name="m"), path) as store:
+        store.add_texts(["green tea"])
+    other = Counting()  # another order of the axes, under the first one's name
+    other.model_name, other.__class__ = "m", type("Turned", (Counting,), {})
+    with SQLiteVectorStore(other, path) as store:
+        assert store.embeddings.__class__.__name__ == "Turned"
+        with pytest.raises(EmbeddingMismatchError, match=r"Turned 'm'.*Turned 'm'"):
+            await add(store, ["black tea"])
+
+
+async def test_settings_of_a_client_make_no_other_model(path, add):
+    """Report 80: a new API key or batch size is the same model, and no key is stored."""
+    for key, size in (("sk-first", 10), ("sk-second", 500)):
+        model = Counting()
+        model.api_key, model.batch_size, model.chunk_size = key, size, size
+        with SQLiteVectorStore(model, path) as store:
+            await add(store, [f"text of {size}"])
+            assert store.stats()["model"] == "Counting"
+    assert len(model.texts) == 2
+    assert b"sk-" not in path.read_bytes()
+
+
 async def test_another_dimension_names_both_models(path, add, find):
+    """Report 79: the error came late and named neither model nor a way out."""
     with SQLiteVectorStore(Counting(64), path) as store:
         store.add_texts(["green tea"])
     with SQLiteVectorStore(Turned(32), path) as store:
         for refused in (add(store, ["black tea"]), find(store, "tea")):
-            with pytest.raises(DimensionMismatchError, match=r"Counting.*64.*Turned.*32"):
+            words = r"Counting.*64.*Turned.*32.*reembed\(\)"
+            with pytest.raises(DimensionMismatchError, match=words):
                 await refused
+        assert [d.page_content for d in store.get()] == ["green tea"]
 
 
 async def test_an_emptied_collection_takes_any_model(path, add):
+    """Report 79: clearing did not help, the old dimension stayed."""
     with SQLiteVectorStore(Counting(64), path) as store:
         store.add_texts(["green tea"])
         store.clear()
@@ -211,6 +241,7 @@ def test_when_models_agree():
 
 
 async def test_equal_texts_cost_one_embedding(path, add):
+    """Report 34: what is there already was embedded again, for each copy of a text."""
     model = Counting()
     with SQLiteVectorStore(model, path) as store:
         await add(store, ["the same"] * 1000, ids=map(str, range(1000)))
@@ -221,6 +252,7 @@ async def test_equal_texts_cost_one_embedding(path, add):
 
 
 async def test_a_stored_text_is_not_embedded_again(path, add):
+    """Report 34: a second run paid for the same embeddings once more."""
     with SQLiteVectorStore(Counting(), path) as store:
         store.add_texts(["a", "b"], [{"n": 1}, {"n": 2}])
     model = Counting()
@@ -239,6 +271,7 @@ async def test_a_vector_given_by_hand_is_no_models_work(add):
 
 
 async def test_what_a_failed_run_embedded_is_not_lost(path, add):
+    """Report 31: one refused call in the middle threw all earlier ones away."""
     texts = [f"text {n}" for n in range(20)]
     with SQLiteVectorStore(Breaking(8), path) as store:  # the probe, then seven batches
         with pytest.raises(ConnectionError):

@@ -83,6 +83,7 @@ def filled(store):
 
 
 def test_everything_comes_back_bit_for_bit(opened, tmp_path):
+    """Report 87: users wanted to export and import a collection with its vectors."""
     clock = Clock()
     old = filled(opened(clock))
     clock.now = 2_000.0
@@ -130,6 +131,7 @@ def test_the_file_is_utf8_lines_that_people_can_read(opened, tmp_path):
 
 
 def test_an_expired_document_is_not_exported(opened, tmp_path):
+    """Report 85: what had expired was still in what left the store."""
     clock = Clock()
     store = filled(opened(clock))
     clock.now = 9_000.0
@@ -158,6 +160,7 @@ def test_a_text_that_came_with_its_vector_is_not_embedded_again(tmp_path):
     ],
 )
 def test_conflicts(opened, tmp_path, on_conflict, texts, counts):
+    """Report 34: nobody could choose if a second copy replaces, is skipped or refused."""
     theirs, mine = opened(), opened()
     theirs.add_texts(["theirs", "only theirs"], ids=["x", "theirs"])
     theirs.export_jsonl(tmp_path / "x.jsonl")

@@ -122,6 +122,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("condition", "names"), TABLE, ids=[str(c) for c, _ in TABLE])
 def test_truth_table(condition, names):
+    """Reports 59, 64: numbers, strings, booleans, null and dates were mixed up."""
     where = parse({"v": condition})
     held = [
         name
@@ -159,6 +160,7 @@ def test_not_a_number_equals_nothing():
 
 
 def test_several_keys_and_operators_are_and_ed():
+    """Report 56: two keys were refused without an explicit `$and`."""
     where = parse({"a": 1, "b": {"$gt": 1, "$lt": 3}})
     assert where.matches("", "", {"a": 1, "b": 2})
     assert not where.matches("", "", {"a": 1, "b": 3})
@@ -166,6 +168,7 @@ def test_several_keys_and_operators_are_and_ed():
 
 
 def test_and_or_not():
+    """Report 56: an `$and` of one condition was refused."""
     one, two = {"a": 1}, {"b": 2}
     assert parse({"$and": [one, two]}).matches("", "", {"a": 1, "b": 2})
     assert not parse({"$and": [one, two]}).matches("", "", {"a": 1})
@@ -178,6 +181,7 @@ def test_and_or_not():
 
 
 def test_what_excludes_nothing_is_everything():
+    """Reports 56, 57: empty filters and empty lists raised; they have a plain meaning."""
     for filter in (
         None,
         {},
@@ -305,6 +309,7 @@ def test_operators_on_a_key_are_and_ed_and_negated_together():
 
 
 def test_values_within_lists_and_dicts_keep_their_kinds():
+    """Report 58: a dictionary as a value could not be asked for."""
     assert not parse({"v": [True]}).matches("", "", {"v": [1]})
     assert parse({"v": [[1], {"x": 2}]}).matches("", "", {"v": [[1.0], {"x": 2.0}]})
     assert not parse({"v": [1, 2]}).matches("", "", {"v": [2, 1]})
@@ -370,6 +375,7 @@ def test_operands_are_taken_when_parsed():
     ids=label,
 )
 def test_what_cannot_be_meant_raises(filter, words):
+    """Report 58: a misspelt operator was taken for a value to equal."""
     with pytest.raises(FilterError) as raised:
         parse(filter)
     for word in words:

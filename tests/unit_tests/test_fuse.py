@@ -134,6 +134,14 @@ def test_the_text_part_may_exceed_its_top_by_rounding_alone():
         weighted({"text": array(1.0, 6.0)}, top_bm25=5)
 
 
+def test_equal_scores_stay_what_they_are():
+    """Report 68: where all scores were equal, scaling made every one of them 1."""
+    legs = {"dense": array(0.6, 0.6, 0.6), "text": array(5, 5, 5)}
+    fused = weighted(legs, **SCALES)
+    assert fused.parts["dense"] == pytest.approx([0.2] * 3)
+    assert fused.parts["text"] == pytest.approx([0.5] * 3)
+
+
 # --- what is refused ---------------------------------------------------------------------
 
 

@@ -63,6 +63,7 @@ def store(tmp_path):
     ],
 )
 async def test_words_are_found(store, query, first):
+    """Report 83: search by words and meaning was only to be had from a service."""
     assert ids(store.text_search(query))[0] == first
     assert ids(store.hybrid_search(query))[0] == first
     assert ids(store.hybrid_search(query, fusion="rrf"))[0] == first
@@ -89,6 +90,7 @@ async def test_every_door_leads_to_the_same_answer(store):
 
 
 def test_a_document_without_the_words_is_no_hit(store):
+    """Report 72: a query in Chinese returned texts in English, without a word of it."""
     assert ids(store.text_search("tea zebra", k=10)) == ["tea"]
     assert store.text_search("zebra") == []
     assert len(store.hybrid_search("tea", k=10)) == len(TEXTS)
@@ -135,6 +137,22 @@ def test_a_view_finds_what_it_sees(store):
     assert sorted(ids(view.hybrid_search("itgc tea", k=10))) == ["guide", "mixed"]
 
 
+def test_a_nul_hides_nothing(tmp_path):
+    """Report 43: one NUL aborted a run, or cut the text off where it stood."""
+    texts = ["green tea", "before\x00after", "black tea"]
+    metadatas = [{}, {"key": "a\x00b"}, {}]
+    model, path = HashingEmbeddings(), tmp_path / "nul.db"
+    with SQLiteVectorStore(model, path) as store:
+        store.add_texts(texts, metadatas, ids=["one", "i\x00d", "two"])
+    with SQLiteVectorStore(model, path) as store:
+        assert [d.page_content for d in store.get()] == texts
+        for query in ("before", "after"):
+            assert ids(store.text_search(query)) == ["i\x00d"]
+            assert ids(store.hybrid_search(query, k=1)) == ["i\x00d"]
+        assert ids(store.get(filter={"key": "a\x00b"})) == ["i\x00d"]
+        assert sorted(ids(store.text_search("tea"))) == ["one", "two"]
+
+
 def test_words_follow_every_write(store):
     store.update_document("tea", Document("Coffee wants boiling water"))
     assert store.text_search("tea") == store.text_search("饮料") == []
@@ -152,6 +170,7 @@ def test_words_follow_every_write(store):
 
 
 def test_results_say_how_they_were_found(store):
+    """Reports 68, 76: results had no scores, or one number that nobody could read."""
     (found,) = store.hybrid_search("检索", k=1, with_scores=True)
     assert (
         found.metadata["relevance_score"]
@@ -173,6 +192,7 @@ def test_results_say_how_they_were_found(store):
 
 
 def test_thresholds(store):
+    """Report 68: no floor could be given to scores of fused lists."""
     ((_, score),) = store.text_search_with_score("tea")
     assert len(store.text_search("tea", score_threshold=score)) == 1
     assert store.text_search("tea", score_threshold=score + 1e-9) == []

@@ -116,6 +116,7 @@ def store(tmp_path):
 
 
 def test_update_metadata_of_a_title_reaches_both_legs(store):
+    """Report 50: what searches read of metadata follows a change of them."""
     assert store.update_metadata(["key"], patch={"title": "Faxing"}) == 1
     assert store.embeddings.texts == ["Faxing\n\nPress F4."]
     renamed = [Document(id="key", page_content="Press F4.", metadata={"title": "Faxing"})]
@@ -128,6 +129,7 @@ def test_update_metadata_of_a_title_reaches_both_legs(store):
 
 
 def test_update_metadata_of_anything_else_embeds_nothing(store):
+    """Report 50: changing a tag cost a new embedding."""
     before = store.timestamps("key")["key"]
     assert store.update_metadata(["key"], patch={"page": 4}) == 1
     assert store.update_metadata(["key"], patch={"title": "Printing"}) == 1

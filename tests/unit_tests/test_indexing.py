@@ -9,6 +9,7 @@ from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from fakes import Clock, Counting
 from langchain_ragstore import SQLiteRecordManager, SQLiteVectorStore
+from langchain_ragstore.config import PROBE_TEXT
 from langchain_ragstore.errors import InvalidInputError, ReadOnlyError, StoreClosedError
 
 DOCUMENTS = [
@@ -83,6 +84,34 @@ async def test_cleaning_up(store, function, cleanup):
     assert sorted(d.page_content for d in store.get()) == kept
     assert sorted(manager.list_keys()) == sorted(d.id for d in store.get())
     assert await run([DOCUMENTS[0], third], force_update=True) == (0, 2, 0, 0)
+
+
+@pytest.mark.parametrize("cleanup", ["incremental", "scoped_full"])
+@pytest.mark.parametrize("function", [index, aindex])
+async def test_many_batches_of_one_source(store, function, cleanup):
+    """Report 48: cleaning up after each batch deletes what the next ones bring.
+
+    LangChain adds it anew then; no text of it is embedded anew.
+    """
+    manager = store.record_manager()
+    chunks = [
+        Document(page_content=f"chunk {n}", metadata={"source": "s"}) for n in range(250)
+    ]
+    for _ in range(3):
+        result = function(
+            *(chunks, manager, store),
+            cleanup=cleanup,
+            source_id_key="source",
+            key_encoder="sha256",
+            batch_size=100,
+        )
+        if function is aindex:
+            await result
+        assert sorted(d.page_content for d in store.get()) == sorted(
+            d.page_content for d in chunks
+        )
+    texts = [text for text in store.embeddings.texts if text != PROBE_TEXT]
+    assert len(texts) == 250
 
 
 def test_cleaning_up_with_a_clock_that_goes_back(tmp_path):

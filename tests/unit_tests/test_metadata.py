@@ -60,6 +60,7 @@ def test_golden():
     ids=lambda value: repr(value)[:30] if not isinstance(value, int) else hex(value)[:20],
 )
 def test_comes_back(value):
+    """Report 36: nested, empty and missing values were refused, or came back as others."""
     for metadata in ({"v": value}, {"v": [value]}, {"v": {"x": (value,)}}):
         assert same(decode(encode(metadata)), metadata)
     assert same(normalised(value), value)
@@ -107,6 +108,8 @@ def test_nothing_is_shared():
 
 
 def test_numpy_scalars_and_enumerations_become_plain():
+    """Report 36: a number of another library failed the whole batch."""
+
     class Colour(enum.StrEnum):
         RED = "red"
 
@@ -202,6 +205,7 @@ for _ in range(MAX_DEPTH + 1):
     ids=lambda value: str(value)[:20],
 )
 def test_what_does_not_round_trip_is_named(metadata, words):
+    """Report 36: what cannot be kept is named, instead of stored as something else."""
     with pytest.raises(InvalidInputError) as raised:
         encode(metadata)
     for word in words:

@@ -66,6 +66,7 @@ def test_kinds_in_line():
 
 
 def test_within_a_kind():
+    """Report 59: dates could be neither sorted nor limited."""
     assert order({"b": 2.5, "c": Decimal(3), "a": -1, "d": 10**30}) == list("abcd")
     assert order({"f": float("inf"), "a": -float("inf"), "b": 0}) == list("abf")
     assert order({"c": "é", "a": "A", "b": "a"}) == list("abc")

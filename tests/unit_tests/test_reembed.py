@@ -42,6 +42,7 @@ def best(store, query):
 
 
 async def test_all_but_the_vectors_stays(path, reembed):
+    """Report 81: a new model meant to build the collection anew."""
     with SQLiteVectorStore(Counting(), path) as store:
         before = store.timestamps(["tea", "cup"])
         assert await reembed(store, Turned(32)) == 2
@@ -73,6 +74,7 @@ async def test_the_way_out_of_a_mismatch(path, reembed):
 
 
 async def test_stores_that_are_open_with_the_old_model_are_refused(path, reembed):
+    """Report 81: readers compared a query of one model with vectors of another."""
     with SQLiteVectorStore(Counting(), path) as old:
         assert best(old, "a cup") == ("cup", 1)
         with SQLiteVectorStore(Counting(), path) as store:
@@ -85,6 +87,7 @@ async def test_stores_that_are_open_with_the_old_model_are_refused(path, reembed
 
 
 async def test_a_failed_one_goes_on(path, reembed):
+    """Report 81: an exchange of the model that broke off left neither old nor new."""
     with SQLiteVectorStore(Counting(), path) as store:
         store.add_texts([f"text {n}" for n in range(18)])
         with pytest.raises(ConnectionError):

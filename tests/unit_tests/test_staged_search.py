@@ -251,6 +251,17 @@ def test_near_duplicates_are_refilled(store):
     assert ids(few) == ["green"]  # nothing else was fetched
 
 
+def test_copies_in_another_case_width_or_with_other_blanks_are_one_result():
+    """Report 34: results were copies of one text that a comparison of texts told apart."""
+    copies = ["green tea is hot", "Green  tea is\nhot", "ＧＲＥＥＮ ＴＥＡ is hot"]
+    with SQLiteVectorStore(HashingEmbeddings()) as store:
+        store.add_texts([*copies, "rain"], ids=["a", "b", "c", "rain"])
+        config = RetrievalConfig(dedup_threshold=0.88)
+        for kind in ("similarity", "hybrid"):
+            found = store.search("green tea", kind, k=2, retrieval_config=config)
+            assert ids(found) == ["a", "rain"]
+
+
 def test_near_duplicates_without_vectors(tmp_path):
     with SQLiteVectorStore(None) as store:
         filled(store)

@@ -75,6 +75,7 @@ async def test_the_seventh_batch_fails_in_memory(add):
 
 
 async def test_the_seventh_batch_fails_with_a_file(tmp_path, add):
+    """Reports 31, 32: good batches of a failed run were lost; the next embeds the rest."""
     failing = seventh_fails()
     failing.errors.insert(0, None)  # the probe
     with SQLiteVectorStore(failing, tmp_path / "kb.db") as store:

@@ -1,11 +1,14 @@
 """Adding: what is accepted, what is refused, and that a refusal stores nothing."""
 
+import enum
+import hashlib
 import subprocess
 import sys
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from uuid import UUID, uuid4
 
+import numpy as np
 import pytest
 from langchain_core.documents import Document
 
@@ -32,6 +35,7 @@ def listed(store):
 
 
 def test_generators_are_read_once_and_whole(store):
+    """Report 39: a generator stored nothing and reported success."""
     added = store.add_texts(
         (text for text in ("a", "b")), ({"n": n} for n in (1, 2)), ids=(i for i in "xy")
     )
@@ -40,6 +44,7 @@ def test_generators_are_read_once_and_whole(store):
 
 
 def test_documents_from_a_generator(store):
+    """Report 39: as with texts, so with documents."""
     documents = (Document(id=i, page_content=i.upper(), metadata={"i": i}) for i in "ab")
     assert store.add_documents(documents) == ["a", "b"]
     assert listed(store) == [("a", "A", {"i": "a"}), ("b", "B", {"i": "b"})]
@@ -54,6 +59,7 @@ def test_embeddings_from_generators(store):
 
 @pytest.mark.parametrize("ids", [[], ["1"], ["1", "2", "3"]], ids=str)
 def test_too_few_or_many_ids(store, model, ids):
+    """Report 40: unequal lengths dropped texts silently."""
     with pytest.raises(InvalidInputError, match=rf"2 texts but {len(ids)} ids"):
         store.add_texts(["a", "b"], ids=ids)
     assert (len(store), model.calls) == (0, [])
@@ -61,6 +67,7 @@ def test_too_few_or_many_ids(store, model, ids):
 
 @pytest.mark.parametrize("metadatas", [[], [{}], [{}, {}, {}]], ids=str)
 def test_too_few_or_many_metadatas(store, model, metadatas):
+    """Report 40: as with ids, so with metadata."""
     with pytest.raises(InvalidInputError, match=rf"2 texts but {len(metadatas)} metadatas"):
         store.add_texts(["a", "b"], metadatas)
     assert (len(store), model.calls) == (0, [])
@@ -75,6 +82,7 @@ def test_nothing_to_add(store, model):
 
 
 def test_missing_ids_are_filled_in(store):
+    """Report 42: a list of ids with some missing was refused."""
     ids = store.add_texts(["a", "b", "c"], ids=["1", None, ""])
     assert ids == ["1", content_id("b", {}), content_id("c", {})]
     assert [d.id for d in store.get()] == ids
@@ -102,10 +110,13 @@ def test_a_bare_string_is_one_id(store):
         ((["a"], [{"s": {1}}]), "'s'.*set"),
         ((["a"], [{"o": object()}]), "'o'.*object"),
         ((["a"], [{1: "x"}]), "key 1 is a int"),
+        ((["a"], [{"e": enum.Enum("E", "ONE").ONE}]), "'e'.*E"),
+        ((["a"], [{"v": np.zeros(2)}]), "'v'.*ndarray"),
     ],
-    ids=["str", "int", "None", "metadata", "set", "object", "key"],
+    ids=["str", "int", "None", "metadata", "set", "object", "key", "enum", "array"],
 )
 def test_input_that_cannot_be_stored(store, model, arguments, message):
+    """Report 36: what cannot be stored is told before anything is embedded."""
     with pytest.raises(InvalidInputError, match=message):
         store.add_texts(*arguments)
     assert (len(store), model.calls) == (0, [])
@@ -120,9 +131,35 @@ def test_a_cycle_is_named(store, model):
 
 
 def test_ids_must_be_strings(store, model):
+    """Report 42: `1` is refused by name, and is not the id `"1"`."""
     with pytest.raises(InvalidInputError, match=r"ids are strings, got 1 \(int\)"):
         store.add_texts(["a"], ids=[1])
     assert (len(store), model.calls) == (0, [])
+
+
+ANY_IDS = {
+    "path": "doc/1#チャンク",
+    "10 KB": "x" * 10_000,
+    "digits": "1",
+    "blank": " ",
+    "nul": "nul \x00 id",
+    "surrogate": "bad \ud83d",
+    "sha256": hashlib.sha256(b"text").hexdigest(),
+    "quotes": "'; --\"",
+}
+
+
+@pytest.mark.parametrize("name", ANY_IDS)
+def test_any_string_is_an_id(store, name):
+    """Report 42: ids had to be UUIDs or numbers, and hashes of some lengths were refused."""
+    id = ANY_IDS[name]
+    assert store.add_texts(["tea", "rain"], ids=[id, None])[0] == id
+    assert store.similarity_search("tea", k=1)[0].id == id
+    assert store.text_search("tea")[0].id == id
+    assert [d.id for d in store.get_by_ids([id])] == [id]
+    assert store.count({"$id": id}) == store.update_metadata(id, patch={"n": 1}) == 1
+    store.delete(id)
+    assert [d.page_content for d in store.get()] == ["rain"]
 
 
 def test_strings_are_no_documents(store):
@@ -134,6 +171,7 @@ def test_strings_are_no_documents(store):
 
 
 def test_last_of_duplicate_ids_wins_and_both_are_returned(store, model):
+    """Report 41: of one id twice in a batch, every store made something else."""
     ids = store.add_texts(["old", "other", "new"], ids=["1", "2", "1"])
     assert ids == ["1", "2", "1"]
     assert listed(store) == [("1", "new", {}), ("2", "other", {})]
@@ -163,11 +201,24 @@ def test_batch_size_is_checked(store, size):
 
 
 def test_a_cell_that_is_run_twice_changes_nothing(store):
+    """Report 33: running a notebook's cell twice doubled every chunk."""
     first = store.add_texts(["a", "b"], [{"n": 1}, None])
     once = listed(store)
     assert store.add_texts(["a", "b"], [{"n": 1}, None]) == first
     assert listed(store) == once
     assert store.add_texts(["a"], [{"n": 2}]) != first[:1]
+
+
+def test_constructing_twice_from_the_same_documents(tmp_path, model):
+    """Report 33: the results were copies of one chunk, after the second run of a cell."""
+    documents = [Document(page_content=f"chunk {n}", metadata={"n": n}) for n in range(5)]
+    path = tmp_path / "kb.db"
+    for _ in range(2):
+        with SQLiteVectorStore.from_documents(documents, model, path=path) as store:
+            assert len(store) == 5
+            found = store.similarity_search("chunk", k=5)
+            assert len({d.page_content for d in found}) == 5
+    assert model.texts.count("chunk 0") == 1
 
 
 def test_content_ids_ignore_the_order_of_keys():
@@ -220,6 +271,24 @@ def test_content_ids_of_texts_that_utf8_refuses(store):
     assert [d.page_content for d in store.get_by_ids(ids)] == texts
 
 
+def test_one_bad_character_spoils_no_batch(tmp_path, model):
+    """Report 44: a lone surrogate in one text, or a file's name, failed all of a batch."""
+    texts = [f"text {n}" for n in range(100)]
+    sources = [f"{n}.txt" for n in range(100)]
+    texts[41], sources[41] = "bad \ud83d", "bad \udcff.txt"
+    metadatas = [{"source": source} for source in sources]
+    with SQLiteVectorStore(model, tmp_path / "kb.db") as store:
+        store.add_texts(texts, metadatas)
+    with SQLiteVectorStore(model, tmp_path / "kb.db") as store:
+        assert [(d.page_content, d.metadata) for d in store.get()] == [
+            *zip(texts, metadatas, strict=True)
+        ]
+        for kind in ("similarity", "text"):
+            (found,) = store.search("bad", kind, k=1, filter={"source": sources[41]})
+            assert found.page_content == texts[41]
+        assert len(store.similarity_search("text", k=100)) == 100
+
+
 def test_id_factory():
     made = iter(["one", "two", "three"])
     with SQLiteVectorStore(Counting(), id_factory=lambda: next(made)) as store:
@@ -234,8 +303,9 @@ def test_id_factory():
 
 
 def test_from_texts(tmp_path, model):
+    """Report 39: the constructors, too, read an iterator once."""
     store = SQLiteVectorStore.from_texts(
-        (t for t in ("a", "b")),
+        map(str.lower, ("A", "B")),
         model,
         ({"n": n} for n in (1, 2)),
         ids=iter("xy"),
@@ -250,6 +320,7 @@ def test_from_texts(tmp_path, model):
 
 
 def test_from_documents(model):
+    """Reports 39, 47: an iterator stored nothing; no documents at all raised."""
     documents = [Document(id="x", page_content="a", metadata={"n": 1})]
     with SQLiteVectorStore.from_documents(documents, model) as store:
         assert store.get() == documents
@@ -288,6 +359,7 @@ def test_embedding_by_name_is_refused_when_it_names_nothing():
     ids=["int", "float", "aware", "naive is UTC"],
 )
 def test_expired_documents_are_absent_everywhere(moment):
+    """Report 85: what had expired was still found by one way or another."""
     clock = Clock(1_999.9)
     with SQLiteVectorStore(HashingEmbeddings(32), clock=clock) as store:
         store.add_texts(["tea"], [{"k": 1}], ids=["1"], expires_at=moment)
@@ -300,9 +372,18 @@ def test_expired_documents_are_absent_everywhere(moment):
         )
         assert store.get_by_ids(["1"]) == store.get("1") == store.similarity_search("tea")
         assert store.get_by_ids(["1"]) == store.max_marginal_relevance_search("tea") == []
+        assert store.text_search("tea") == store.hybrid_search("tea") == []
         assert (store.timestamps("1"), store.collections()) == ({}, [])
         store.add_texts(["tea"], ids=["1"])
         assert len(store) == 1
+
+
+@pytest.mark.parametrize("late", [0, 1, 10**9])
+def test_what_expired_before_it_came_is_absent_at_once(late):
+    """Report 85: also what expires now, or did long ago."""
+    with SQLiteVectorStore(HashingEmbeddings(32), clock=Clock(2e9)) as store:
+        store.add_texts(["tea"], ids=["1"], expires_at=2e9 - late)
+        assert (len(store), store.get("1"), store.similarity_search("tea")) == (0, [], [])
 
 
 @pytest.mark.parametrize("moment", ["2030-01-01", True, float("nan"), date(2030, 1, 1)])

@@ -178,6 +178,7 @@ class Waiting(Embeddings):
     ],
 )
 async def test_the_loop_runs_on_while_the_embedder_works(call):
+    """Report 18: an embedding model held up the event loop."""
     model = Waiting()
     with SQLiteVectorStore(model) as store:
         task = asyncio.create_task(call(store))
@@ -187,7 +188,34 @@ async def test_the_loop_runs_on_while_the_embedder_works(call):
         await asyncio.wait_for(task, 10)
 
 
+class Blocking(Embeddings):
+    """Has no async methods of its own, and answers when the loop has run on."""
+
+    def __init__(self):
+        self.asked, self.go = threading.Event(), threading.Event()
+
+    def embed_documents(self, texts):
+        self.asked.set()
+        assert self.go.wait(10)
+        return [[1.0, 0.0] for _ in texts]
+
+    def embed_query(self, text):
+        return self.embed_documents([text])[0]
+
+
+@pytest.mark.parametrize("name", ["aadd_texts", "asimilarity_search"])
+async def test_a_model_that_blocks_does_not_block_the_loop(name):
+    """Report 18: a model without async methods held up all that ran beside it."""
+    model = Blocking()
+    with SQLiteVectorStore(model) as store:
+        task = asyncio.create_task(getattr(store, name)(["a"] if name[1] == "a" else "a"))
+        assert await asyncio.to_thread(model.asked.wait, 10)
+        model.go.set()
+        await asyncio.wait_for(task, 10)
+
+
 async def test_storing_and_searching_leave_the_loop(store, monkeypatch):
+    """Report 18: storing and searching held up the event loop."""
     loop_thread = threading.get_ident()
     threads = set()
     for name in ("upsert", "dense"):
@@ -206,6 +234,7 @@ async def test_storing_and_searching_leave_the_loop(store, monkeypatch):
 
 
 async def test_threads_and_tasks_mixed(tmp_path):
+    """Report 16: an object made in one thread could not be used in another."""
     with SQLiteVectorStore(Counting(), tmp_path / "kb.db") as store:
 
         def work(n):
@@ -227,6 +256,23 @@ async def test_threads_and_tasks_mixed(tmp_path):
             *(f"t{n}" for n in range(0, 24, 2)),
             *(f"a{n}" for n in range(24)),
         }
+
+
+async def test_a_store_goes_from_thread_to_thread(tmp_path):
+    """Report 16: what was made in a worker could be used nowhere else."""
+
+    def made():
+        store = SQLiteVectorStore(Counting(), tmp_path / "kb.db")
+        store.add_texts(["made there"])
+        return store
+
+    with ThreadPoolExecutor(1) as pool:
+        store = pool.submit(made).result()
+    with store:
+        store.add_texts(["added here"])
+        await asyncio.to_thread(store.add_texts, ["added elsewhere"])
+        found = await asyncio.to_thread(store.similarity_search, "added", 9)
+        assert len(found) == len(store) == 3
 
 
 @pytest.mark.parametrize(

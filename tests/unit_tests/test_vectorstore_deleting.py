@@ -46,6 +46,7 @@ def left(store):
     ids=label,
 )
 def test_delete(store, arguments, expected):
+    """Report 63: no deleting by metadata, and an empty list deleted everything."""
     assert store.delete(**arguments) is True
     assert left(store) == expected
 
@@ -54,6 +55,7 @@ def test_delete(store, arguments, expected):
     "filter", [None, {}, {"$and": []}, {"n": {"$nin": []}}, {"$not": {"$or": []}}]
 )
 def test_a_choice_that_excludes_nothing_is_refused(store, filter):
+    """Report 63: a filter that said nothing wiped the collection."""
     for call in (
         lambda: store.delete(filter=filter),
         lambda: store.delete(None, filter=filter),
@@ -77,6 +79,7 @@ def test_ids_from_a_generator(store):
 
 
 def test_delete_where_and_clear_count(store):
+    """Report 63: nobody told how many documents were deleted."""
     assert store.delete_where({"n": {"$lt": 2}}) == 2
     assert store.delete_where({"n": {"$lt": 2}}) == 0
     assert store.delete_where(lambda d: d.id == "c") == 1

@@ -83,12 +83,14 @@ SEARCHES = {
     ],
 )
 def test_searches(store, search, wrong, right):
+    """Report 52: a filter under another name was ignored, and everything came back."""
     with pytest.raises(TypeError, match=rf"'{wrong}'; did you mean '{right}'\?"):
         SEARCHES[search](store, **{wrong: None})  # even None says something was meant
 
 
 @pytest.mark.parametrize("key", ["fetch_k", "lambda_mult"])
 def test_keywords_of_mmr_are_not_those_of_similarity(store, key):
+    """Report 52: keywords that nobody reads were swallowed."""
     with pytest.raises(TypeError, match=rf"similarity_search\(\) got .*'{key}'"):
         store.similarity_search("q", **{key: 1})
     with pytest.raises(TypeError, match=rf"similarity_search\(\) got .*'{key}'"):

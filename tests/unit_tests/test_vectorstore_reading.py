@@ -1,7 +1,7 @@
 """Reading without a query, and what a store tells of itself."""
 
 import random
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 from langchain_core.documents import Document
@@ -79,6 +79,7 @@ def test_get_by_ids_keeps_order_and_repeats(store):
     ids=label,
 )
 def test_get(store, arguments, expected):
+    """Reports 59, 86: documents could not be listed by a filter and sorted by metadata."""
     assert ids(store.get(**arguments)) == list(expected)
 
 
@@ -119,6 +120,7 @@ def test_get_by_many_ids(store):
 
 
 def test_count_len_and_bool(store):
+    """Report 86: how many match could only be learned by reading them."""
     assert (len(store), store.count(), store.count({}), store.count(None)) == (4, 4, 4, 4)
     assert store.count({"n": {"$gte": 3.5}}) == 2
     assert store.count(lambda d: d.id == "a") == 1
@@ -128,6 +130,7 @@ def test_count_len_and_bool(store):
 
 
 def test_distinct(store):
+    """Report 86: the values of a key could not be listed."""
     assert store.distinct("n") == {2: 1, 10: 1, 3.5: 1}
     assert store.distinct("tags") == {"x": 2, "y": 1}  # once a document
     assert store.distinct("day") == {date(2026, 1, 31): 1}
@@ -138,6 +141,27 @@ def test_distinct_of_a_nested_key(store):
     store.add_texts(["n"], [{"a": {"b": 1}, "a.b": 2}], ids=["n"])
     assert store.distinct(("a", "b")) == {1: 1}
     assert store.distinct("a.b") == {2: 1}
+
+
+def test_dates_are_compared_and_ordered():
+    """Report 59: dates could not be compared, so that there was no newest and no oldest."""
+    moments = {
+        "day": date(2026, 1, 31),
+        "naive": datetime(2026, 1, 31, 12),  # noqa: DTZ001
+        "aware": datetime(2026, 2, 1, 1, tzinfo=timezone(timedelta(hours=9))),
+        "text": "2026-01-31",
+    }
+    with SQLiteVectorStore(Counting()) as store:
+        store.add_texts(moments, [{"at": at} for at in moments.values()], ids=moments)
+        for since, expected in (
+            (date(2026, 1, 31), ["day", "naive", "aware"]),
+            (datetime(2026, 1, 31, 13, tzinfo=UTC), ["aware"]),
+            ("2026", ["text"]),  # texts are compared with texts
+        ):
+            assert ids(store.get(filter={"at": {"$gte": since}})) == expected
+        dated = {"$id": {"$ne": "text"}}
+        assert ids(store.get(filter=dated, order_by="at", limit=1)) == ["day"]
+        assert ids(store.get(filter=dated, order_by="-at", limit=2)) == ["aware", "naive"]
 
 
 @pytest.mark.parametrize(
@@ -240,6 +264,7 @@ WRITES = list(USES)[:7]
 
 @pytest.mark.parametrize("use", USES)
 def test_use_after_close(use, tmp_path):
+    """Report 19: a store could not be closed, or crashed when used after it."""
     with SQLiteVectorStore(Counting(), tmp_path / "kb.db") as store:
         store.add_texts(["text"], ids=["a"])
     with pytest.raises(StoreClosedError, match="close"):
@@ -249,6 +274,7 @@ def test_use_after_close(use, tmp_path):
 
 @pytest.mark.parametrize("use", USES)
 def test_read_only(use, tmp_path):
+    """Report 14: who may only read could not open a shared file."""
     path = tmp_path / "kb.db"
     with SQLiteVectorStore(Counting(), path) as store:
         store.add_texts(["text"], [{"n": 1}], ids=["a"])
@@ -292,6 +318,7 @@ def test_a_store_that_failed_to_fill_is_closed(tmp_path, monkeypatch):
 
 
 def test_update_metadata_embeds_nothing(store, clock):
+    """Report 50: changing a tag cost a new embedding."""
     store.embeddings.calls.clear()
     assert store.update_metadata("a", patch={"n": 11, "new": [1]}) == 1
     assert store.update_metadata(["b", "absent"], patch={"n": 4}, remove=["day"]) == 1

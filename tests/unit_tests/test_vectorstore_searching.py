@@ -94,6 +94,7 @@ def way(request):
 
 
 def test_scores_are_cosines(store):
+    """Report 65: a higher score is a closer document, whatever the length of vectors."""
     scored = store.similarity_search_with_score("q", k=10)
     assert ids(scored) == RANKED
     assert [score for _, score in scored] == pytest.approx(
@@ -102,6 +103,7 @@ def test_scores_are_cosines(store):
 
 
 def test_relevance_is_between_0_and_1(store):
+    """Report 65: relevance was -172, or grew as documents were less alike."""
     scored = store.similarity_search_with_relevance_scores("q", k=10)
     assert ids(scored) == RANKED
     assert [score for _, score in scored] == pytest.approx([1, 0.8, 0.5, 0, 0, 0])
@@ -174,14 +176,25 @@ def test_records_without_a_vector_are_not_found_by_similarity(tmp_path):
 
 @pytest.mark.parametrize(
     ("k", "number"),
-    [(0, 0), (-1, 0), (-(10**9), 0), (1, 1), (5, 5), (10**9, 6), (np.int64(2), 2)],
+    [
+        (0, 0),
+        (-1, 0),
+        (-(10**9), 0),
+        (1, 1),
+        (5, 5),
+        (5_000, 6),
+        (10**9, 6),
+        (np.int64(2), 2),
+    ],
 )
 def test_k(store, way, k, number):
+    """Report 78: a `k` of 0, below 0 or above 4 096 raised."""
     assert len(way(store, k=k)) == number
 
 
 @pytest.mark.parametrize("k", ["5", 2.0, None, [1]])
 def test_k_is_an_integer(store, way, k):
+    """Report 78: what is no number is told so by name."""
     with pytest.raises(InvalidInputError, match="k must be an integer"):
         way(store, k=k)
 
@@ -199,6 +212,7 @@ def test_k_of_a_retriever(store):
 
 
 def test_an_empty_store(way):
+    """Report 47: a search in an empty store raised an IndexError."""
     with SQLiteVectorStore(Table(VECTORS)) as store:
         assert way(store) == []
         assert way(store, filter={"n": 1}) == []
@@ -216,6 +230,7 @@ def test_an_empty_store(way):
     ids=repr,
 )
 def test_a_threshold_cuts_alike_everywhere(store, way, threshold, number):
+    """Report 67: one threshold was applied twice, with opposite meanings."""
     assert set(ids(way(store, k=10, score_threshold=threshold))) == set(RANKED[:number])
 
 
@@ -227,6 +242,7 @@ def test_a_threshold_is_a_number(store, threshold):
 
 
 def test_the_boundary_of_a_threshold_is_inside(store, way):
+    """Report 67: a score that equals the threshold was lost."""
     scores = dict(zip(TEXTS, range(6), strict=True))
     for document, score in store.similarity_search_with_relevance_scores("q", k=10):
         kept = way(store, k=10, score_threshold=float(score))
@@ -246,27 +262,31 @@ def test_the_boundary_of_a_threshold_is_inside(store, way):
     ids=["dict", "def"],
 )
 def test_a_filter_applies_on_every_way(store, way, filter):
+    """Reports 61, 89: a filter was lost in retrievers and MMR; a function is one, too."""
     assert set(ids(way(store, k=10, filter=filter))) == {"right", "half", "same"}
 
 
 def test_a_filter_works_before_ranking(store, way):
-    """The matching documents are the farthest, and k of them come back all the same."""
+    """Report 53: the matching documents are the farthest, and k of them come back."""
     store.add_embeddings(["close"] * 50, [[2, 0]] * 50, ids=[f"c{n}" for n in range(50)])
     found = way(store, k=3, filter={"n": {"$in": [0, 1, 2]}})
     assert set(ids(found)) == {"opposite", "right", "zero"}
 
 
 def test_a_filter_that_matches_nothing(store, way):
+    """Report 55: with a filter that nothing matches, everything came back."""
     assert way(store, filter={"n": 99}) == []
     assert way(store, filter={"n": {"$in": []}}) == []
     assert way(store, filter=lambda _: False) == []
 
 
 def test_an_empty_filter_is_none(store, way):
+    """Report 57: an empty filter raised."""
     assert len(way(store, k=10, filter={})) == len(way(store, k=10, filter=None)) == 6
 
 
 def test_an_unknown_operator_is_refused(store, way):
+    """Reports 52, 58: an operator that there is not was ignored."""
     with pytest.raises(FilterError, match=r"betwen"):
         way(store, filter={"n": {"$betwen": [1, 2]}})
 
@@ -300,6 +320,7 @@ def test_a_callable_gets_whole_documents(store):
 )
 @pytest.mark.parametrize("kind", ["similarity", "mmr", "similarity_score_threshold"])
 async def test_a_given_filter_narrows_the_bound_one(store, bound, given, kind):
+    """Report 61: a filter of a call took the place of the retriever's own."""
     keywords = {"k": 10, "filter": bound}
     if kind == "similarity_score_threshold":
         keywords["score_threshold"] = 0.0
@@ -360,6 +381,7 @@ def twins():
     ids=str,
 )
 def test_mmr_golden(twins, keywords, chosen):
+    """Report 75: a `k` above `fetch_k`, or above what is there, gave too few or raised."""
     for way in BY_MMR.values():
         assert ids(way(twins, **keywords)) == list(chosen)
     retriever = twins.as_retriever(search_type="mmr", search_kwargs=keywords)
@@ -367,6 +389,7 @@ def test_mmr_golden(twins, keywords, chosen):
 
 
 def test_mmr_of_identical_vectors(twins):
+    """Report 75: copies of one vector broke the choice."""
     twins.clear()
     twins.add_embeddings(["x"] * 5, [[1, 1]] * 5, ids=list("edcba"))
     assert ids(twins.max_marginal_relevance_search("q", k=3)) == ["a", "b", "c"]

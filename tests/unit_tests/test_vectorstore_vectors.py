@@ -30,6 +30,7 @@ def with_third(vector):
     ids=str,
 )
 def test_vectors_that_are_not_finite(vector):
+    """Report 82: a NaN was stored and became the first hit."""
     with SQLiteVectorStore(Answering(with_third(vector))) as store:
         with pytest.raises(InvalidInputError, match=r"NaN or infinity \(text 2: 'c'\)"):
             store.add_texts(["a", "b", "c", "d"])
@@ -39,6 +40,7 @@ def test_vectors_that_are_not_finite(vector):
 
 @pytest.mark.parametrize("vector", [[], [1.0], [1.0, 2.0, 3.0]], ids=str)
 def test_vectors_of_another_length_than_their_batch(vector):
+    """Report 82: a vector of a wrong length was stored, or named no text."""
     with SQLiteVectorStore(Answering(with_third(vector))) as store:
         with pytest.raises(DimensionMismatchError, match=r"0 has 2 .* 2 has \d.*'c'"):
             store.add_texts(["a", "b", "c", "d"])
@@ -56,6 +58,7 @@ def test_vectors_of_another_length_than_the_collection(store):
 
 
 def test_empty_vectors():
+    """Report 82: an empty vector was stored."""
     with SQLiteVectorStore(Answering(lambda texts: [[] for _ in texts])) as store:
         with pytest.raises(InvalidInputError, match=r"empty \(text 0: 'a'\)"):
             store.add_texts(["a", "b"])
@@ -92,6 +95,7 @@ def test_answers_that_are_no_vectors(vectors):
     ids=["int", "tuple", "float16", "int8", "matrix", "huge", "tiny"],
 )
 def test_vectors_of_any_number_type_are_scaled(vectors):
+    """Report 82: vectors of numpy, of half precision and of integers were refused."""
     with SQLiteVectorStore(Answering(lambda _: vectors)) as store:
         store.add_texts(["a"])
         ((_, score),) = store.similarity_search_with_score_by_vector([0, 1])

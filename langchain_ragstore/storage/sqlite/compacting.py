@@ -57,6 +57,8 @@ def _forget_some(database: Database, name: str, now: Callable[[], float]) -> boo
         steps.forget(connection, state, keys[:RECORD_PAGE])
         segments.drop_dead(connection, state.collection)
         connection.execute(sql.DROP_ALL_KEPT, (state.collection,))
+        if not connection.execute(sql.ANY_RECORD, (state.collection,)).fetchone():
+            steps.outdate_copies(connection, state)  # tombstones save nothing here
         return len(keys) > RECORD_PAGE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+import sys
 import threading
 import time
 import weakref
@@ -204,11 +205,11 @@ class Database:
             try:
                 return self._connected(unchanging=self.frozen)
             except sqlite3.OperationalError as error:
-                # A file with a log needs a second file beside it, which a folder that
-                # cannot be written to does not let be made.
-                if not self.read_only or _code(error) != sqlite3.SQLITE_CANTOPEN:
-                    raise
-                if has_content(f"{self.path}-wal"):
+                # A file with a log needs a second file beside it, which cannot be made on
+                # a read-only disk, or in a folder of somebody else.
+                unmade = ("SQLITE_CANTOPEN", "SQLITE_READONLY_DIRECTORY")
+                lacks_folder = getattr(error, "sqlite_errorname", "").startswith(unmade)
+                if not (self.read_only and lacks_folder) or has_content(f"{self.path}-wal"):
                     raise
                 return self._connected(unchanging=True)
 
@@ -315,16 +316,18 @@ def require_sqlite(version: tuple[int, ...] | None = None) -> None:
     if found < SQLITE_MINIMUM:
         wanted = ".".join(map(str, SQLITE_MINIMUM))
         raise UnsupportedSQLiteError(
-            f"SQLite {'.'.join(map(str, found))} is linked to this Python, {wanted} or "
-            "newer is needed: use a newer build of Python (the sqlite3 command is another)"
+            f"SQLite {'.'.join(map(str, found))} is linked to this Python "
+            f"({sys.executable}), {wanted} or newer is needed: use a newer build of Python "
+            "(the sqlite3 command is another)"
         )
     with closing(sqlite3.connect(MEMORY)) as probe:
         try:
             probe.execute("SELECT json_type('null')")
         except sqlite3.OperationalError as error:
             raise UnsupportedSQLiteError(
-                "the SQLite that is linked to this Python was built without its JSON "
-                "functions: use another build of Python"
+                f"SQLite {sqlite3.sqlite_version}, which is linked to this Python "
+                f"({sys.executable}), was built without its JSON functions: use another "
+                "build of Python"
             ) from error
 
 
@@ -386,7 +389,9 @@ def _translation(path: str, error: sqlite3.Error) -> StorageError:
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return CorruptStoreError(f"{path} is damaged or is not an SQLite database: {error}")
     if code == sqlite3.SQLITE_READONLY:
-        return ReadOnlyError(f"{path} cannot be written: {error}")
+        return ReadOnlyError(
+            f"{path} cannot be written: {error}; read_only=True opens it for reading alone"
+        )
     if code == sqlite3.SQLITE_FULL:
         return StorageError(f"{path}: the disk is full; nothing of this write was kept")
     return StorageError(f"{path}: {error}")

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-ID_BATCH: Final = 250
-"""Ids or keys in one statement: below the smallest limit of bound variables in use."""
+ID_BATCH: Final = 200
+"""Ids or keys in one statement: with a filter of some conditions still below 250 variables.
+Libraries are built to bind at least 999 by default, and any program may lower the limit."""
 
 _SIZES: Final = (16, 64, ID_BATCH)
 
@@ -40,7 +41,7 @@ def batches(values: Sequence[Any]) -> Iterator[list[Any]]:
 def fitting(statement: str, values: Sequence[Any]) -> Iterator[tuple[str, list[Any]]]:
     """As `batches`, each with the statement for as few places as hold it.
 
-    A search reads some ten or fifty records, and 250 places take longer than those.
+    A search reads some ten or fifty records; places of a whole batch take longer than they.
 
     Args:
         statement: With the places of a whole batch.
@@ -76,6 +77,7 @@ NEXT_GENERATION: Final = (
     "WHERE key = ? RETURNING generation"
 )
 SET_DIMENSION: Final = "UPDATE ragstore_collection SET dimension = ? WHERE key = ?"
+ANY_RECORD: Final = "SELECT 1 FROM ragstore_record WHERE collection = ? LIMIT 1"
 ANY_VECTOR: Final = """
 SELECT 1 FROM ragstore_record r JOIN ragstore_vector v ON v.record = r.key
 WHERE r.collection = ? LIMIT 1
