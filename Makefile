@@ -13,7 +13,7 @@ TESTING := $(VENV)/.testing
 SQLITE_BUILDS := 0.5.0 0.5.4.post2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow unit sqlite lint format type coverage clean
+.PHONY: help demo test test-slow fuzz unit sqlite lint format type coverage clean
 
 # The fast tests of `make test`: `unit`, or `coverage`, which are the same ones watched.
 UNIT := unit
@@ -50,6 +50,9 @@ sqlite: $(TESTING) ## The storage tests on an old and on the newest SQLite
 
 test-slow: $(TESTING) sqlite ## Kills, stress, large inputs, other SQLites
 	@$(PY) -m pytest -q -m slow
+
+fuzz: $(TESTING) ## The laws on other and many more examples, for ten minutes
+	@$(PY) benchmarks/fuzz.py 600
 
 lint: $(TESTING) ## Style
 	@$(BIN)/ruff check .

@@ -99,6 +99,8 @@ class DocumentStore(DocumentWriter):
             InvalidInputError: Neither `ids` nor a filter that excludes anything, or a
                 key of `patch` is one that searches write.
         """
+        if not isinstance(patch, Mapping):
+            raise InvalidInputError(f"patch must be a dict, got {type(patch).__name__}")
         if reserved := RESULT_KEYS & patch.keys():
             raise InvalidInputError(
                 f"metadata {min(reserved)!r} is written by searches and cannot be stored; "

@@ -69,11 +69,9 @@ class DocumentWriter(TextIndexed):
             InvalidInputError: Lengths differ, or a value cannot be stored.
             DimensionMismatchError: The embedder's vectors do not fit the collection.
         """
-        records = self._records(texts, metadatas, ids, kwargs)
-        self._check_analyzer()
+        records, unique, wanted = self._to_add(texts, metadatas, ids, kwargs)
         with self._embedder.rescue([r.indexed for r in records]):
-            unique = last_of_each(records)
-            made = self._embedder.embed(by_digest(unique), kwargs.get("batch_size"))
+            made = self._embedder.embed(wanted, kwargs.get("batch_size"))
             self._write(unique, made)
         return [record.id for record in records]
 
@@ -86,15 +84,27 @@ class DocumentWriter(TextIndexed):
         ids: Iterable[str | None] | str | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """As `add_texts`, awaiting the embedder."""
-        records = self._records(texts, metadatas, ids, kwargs)
-        await run_in_executor(None, self._check_analyzer)
+        """As `add_texts`, awaiting the embedder; `texts` are read in a thread."""
+        records, unique, wanted = await run_in_executor(
+            None, self._to_add, texts, metadatas, ids, kwargs
+        )
         with self._embedder.rescue([r.indexed for r in records]):
-            unique = last_of_each(records)
-            size = kwargs.get("batch_size")
-            made = await self._embedder.aembed(by_digest(unique), size)
+            made = await self._embedder.aembed(wanted, kwargs.get("batch_size"))
             await run_in_executor(None, self._write, unique, made)
         return [record.id for record in records]
+
+    def _to_add(
+        self,
+        texts: Iterable[str],
+        metadatas: Iterable[Mapping[str, Any] | None] | None,
+        ids: Iterable[str | None] | str | None,
+        keywords: Mapping[str, Any],
+    ) -> tuple[list[Record], list[Record], dict[bytes, str]]:
+        """A record for each text, one for each id, and what is embedded for these."""
+        records = self._records(texts, metadatas, ids, keywords)
+        self._check_analyzer()
+        unique = last_of_each(records)
+        return records, unique, by_digest(unique)
 
     @override
     def add_documents(self, documents: Iterable[Document], **kwargs: Any) -> list[str]:
@@ -113,8 +123,9 @@ class DocumentWriter(TextIndexed):
     async def aadd_documents(
         self, documents: Iterable[Document], **kwargs: Any
     ) -> list[str]:
-        """As `add_documents`, awaiting the embedder."""
-        return await self.aadd_texts(*to_parts(documents, kwargs), **kwargs)
+        """As `add_documents`, awaiting the embedder; they are read in a thread."""
+        parts = await run_in_executor(None, to_parts, documents, kwargs)
+        return await self.aadd_texts(*parts, **kwargs)
 
     def add_embeddings(
         self,

@@ -7,7 +7,6 @@ import hashlib
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from math import isfinite
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from langchain_core.documents import Document
@@ -18,6 +17,7 @@ from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.filters import Filter, Predicate
 from langchain_ragstore.metadata import encode
 from langchain_ragstore.model import Record, Unanalyzed
+from langchain_ragstore.numeric import number
 from langchain_ragstore.text.analyzer import DEFAULT_ANALYZER, TextAnalyzer
 
 RESULT_KEYS: Final = frozenset({"relevance_score", "ragstore"})
@@ -93,12 +93,19 @@ def to_timestamps(record: Record) -> Timestamps:
 
 
 def in_utc(created: float, updated: float, expires: float | None) -> Timestamps:
-    """Seconds since the epoch as datetimes."""
+    """Seconds since the epoch as datetimes, the nearest ones to what none can tell."""
     return Timestamps(
-        datetime.fromtimestamp(created, UTC),
-        datetime.fromtimestamp(updated, UTC),
-        None if expires is None else datetime.fromtimestamp(expires, UTC),
+        _in_utc(created), _in_utc(updated), None if expires is None else _in_utc(expires)
     )
+
+
+def _in_utc(seconds: float) -> datetime:
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError, ValueError):  # before the year 1, after 9999
+        if seconds < 0:
+            return datetime.min.replace(tzinfo=UTC)
+        return datetime.max.replace(tzinfo=UTC)
 
 
 def canonical(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,9 +213,7 @@ def to_seconds(moment: datetime | float | None) -> float | None:
     if isinstance(moment, bool) or not isinstance(moment, (int, float)):
         msg = f"expires_at is a datetime or seconds since the epoch, got {moment!r}"
         raise InvalidInputError(msg)
-    if not isfinite(moment):
-        raise InvalidInputError(f"expires_at must be finite, got {moment!r}")
-    return float(moment)
+    return number("expires_at", moment)
 
 
 def to_ids(ids: Iterable[str] | str, name: str = "ids") -> list[str]:

@@ -128,7 +128,7 @@ class Exported:
         try:
             header = json.loads(line)
             known = header["format"] == _FORMAT
-        except _UNREADABLE:
+        except (*_UNREADABLE, RecursionError):
             known = False
         if not known:
             raise self._refused(1, "this is no export of a store")

@@ -274,10 +274,10 @@ def parse(filter: Mapping[Any, Any] | Filter | None) -> Filter:
         return EVERYTHING
     if isinstance(filter, (Compare, Predicate, And, Or, Not)):
         return filter
-    if not isinstance(filter, Mapping):
-        found = f"{type(filter).__name__}: {filter!r}"
-        raise FilterError(f"a filter is a dict, a callable or None, got {found}")
     try:
+        if not isinstance(filter, Mapping):
+            found = f"{type(filter).__name__}: {filter!r}"
+            raise FilterError(f"a filter is a dict, a callable or None, got {found}")
         return _joined(And, (_entry(key, value) for key, value in filter.items()))
     except RecursionError:
         msg = "a filter is nested too deeply, or contains itself"

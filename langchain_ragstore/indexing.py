@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from numbers import Real
 from typing import Any, Final
 
 from langchain_core.indexing import RecordManager
@@ -17,6 +15,7 @@ from typing_extensions import override
 from langchain_ragstore.documents import to_count, to_ids, to_name
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.keywords import refuse_unknown
+from langchain_ragstore.numeric import number
 from langchain_ragstore.storage.sqlite.connection import Database
 from langchain_ragstore.storage.sqlite.lease import Lease, Tenant
 from langchain_ragstore.storage.sqlite.ledger import Ledger
@@ -273,6 +272,4 @@ def _group(id: Any) -> str:
 def _moment(name: str, value: Any) -> float | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
-        raise InvalidInputError(f"{name} is seconds since the epoch, got {value!r}")
-    return float(value)
+    return number(f"{name} is seconds since the epoch and", value, finite=False)

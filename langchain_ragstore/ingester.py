@@ -85,9 +85,9 @@ class Ingester:
         batch_size: int = DEFAULT_INGEST_BATCH,
         progress: bool | None = None,
     ) -> IngestReport:
-        """As `ingest`, awaiting the embedder."""
+        """As `ingest`, awaiting the embedder; `documents` are read in a thread."""
         report = IngestReport()
-        groups = by_source(_checked(documents))
+        groups = await run_in_executor(None, lambda: by_source(_checked(documents)))
         with bar(progress, len(groups), "sources") as step:
             async for done in areplace_sources(self.store, self._cut(groups), batch_size):
                 report += done.report

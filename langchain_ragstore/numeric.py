@@ -34,7 +34,7 @@ def number(
         try:
             found = float(value)
         except OverflowError:  # an int that no float holds
-            found = math.nan if finite else math.inf
+            found = math.nan if finite else math.inf if value > 0 else -math.inf
     if not least <= found <= most or (finite and math.isinf(found)):
         bounds = ["finite"] * finite
         bounds += [f"at least {least:g}"] * (least > -math.inf)

@@ -78,7 +78,7 @@ class Reembedding(DocumentStore):
                 with staging.rescue():
                     vectors = await staging.aembed(texts, batch_size)
                     await run_in_executor(None, self._keep, staging, vectors)
-        return self._adopted(staging)
+        return await run_in_executor(None, self._adopted, staging)
 
     @property
     def _staged(self) -> str:

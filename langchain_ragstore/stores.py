@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from numbers import Real
@@ -204,8 +204,8 @@ def _duration(seconds: Any) -> float | None:
     if seconds is None:
         return None
     number = isinstance(seconds, Real) and not isinstance(seconds, bool)
-    if not number or not 0 < float(seconds) < math.inf:
+    if not number or not 0 < seconds <= sys.float_info.max:
         raise InvalidInputError(
-            f"ttl_seconds must be a positive number, or None for ever; got {seconds!r}"
+            f"ttl_seconds must be a positive number, or None for ever; got {seconds!r:.80}"
         )
     return float(seconds)

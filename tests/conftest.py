@@ -24,6 +24,15 @@ settings.register_profile(
 # Enough to find an SQLite that answers otherwise than Python's own, which gets them all.
 settings.register_profile("brief", settings.get_profile("fast"), max_examples=20)
 settings.register_profile("thorough", settings.get_profile("fast"), max_examples=1_000)
+# Other examples each time, by the seed that `benchmarks/fuzz.py` gives; nothing remembered.
+settings.register_profile(
+    "fuzz",
+    settings.get_profile("fast"),
+    max_examples=500,
+    derandomize=False,
+    database=None,
+    print_blob=True,
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 

@@ -4,9 +4,19 @@ import uuid
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from langchain_ragstore.filters import is_number, kind
+
+USUAL_EXAMPLES = 100
+
+
+def share(examples, **keywords):
+    """Settings for a law that gets so many examples, and more where all laws do."""
+    many = settings.default.max_examples * examples // USUAL_EXAMPLES
+    return settings(max_examples=max(examples, many), **keywords)
+
 
 KEYS = ["a", "b", 'q"u', "back\\s", "a.b", "中", "", "n\n"]
 keys = st.sampled_from([*KEYS, "$.x"])

@@ -159,7 +159,9 @@ ALLOWED = {
         *("documents", "errors", "ingestion", "keywords", "model", "text_index"),
         "vectors.arrays",
     },
-    "documents": {"config", "errors", "filters", "metadata", "model", "text.analyzer"},
+    "documents": {
+        *("config", "errors", "filters", "metadata", "model", "numeric", "text.analyzer"),
+    },
     "documents_as_hits": {"errors", "model", "vectors.arrays"},
     "embedder": {
         *("config", "documents", "embeddings.batched", "embeddings.named", "errors"),
@@ -210,7 +212,7 @@ ALLOWED = {
         *(f"retrieval.{name}" for name in ("boost", "importance", "rerank_model")),
     },
     "indexing": {
-        *("documents", "errors", "keywords"),
+        *("documents", "errors", "keywords", "numeric"),
         *(f"{SQLITE}.{name}" for name in ("connection", "lease", "ledger")),
     },
     "ingester": {

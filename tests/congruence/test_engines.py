@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -20,7 +19,7 @@ from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.text.analyzer import DEFAULT_ANALYZER
 from langchain_ragstore.vectors.arrays import unit_matrix
 from records import facts
-from strategies import clashing, filters
+from strategies import clashing, filters, share
 
 collections = st.sampled_from(["one", "two"])
 ids = st.sampled_from(["a", "b", "c", "d", "e\x00"])
@@ -311,9 +310,7 @@ class Engines(RuleBasedStateMachine):
 
 
 TestEngines = Engines.TestCase
-TestEngines.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, derandomize=True
-)
+TestEngines.settings = share(40, stateful_step_count=25)
 
 
 class CodedEngines(Engines):

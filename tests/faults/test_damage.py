@@ -4,6 +4,8 @@ import random
 import sqlite3
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from codes import check_codes
 from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore
@@ -11,6 +13,7 @@ from langchain_ragstore.errors import CorruptStoreError, RagStoreError, ReadOnly
 from langchain_ragstore.model import Problem
 from langchain_ragstore.storage.sqlite import caches, checking, coding, repairing
 from records import facts
+from strategies import share
 
 MODEL = HashingEmbeddings(16)
 TEXTS = [f"text number {n} 中文{n} of the collection" for n in range(40)]
@@ -422,9 +425,11 @@ def answers(path):
         )
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_no_flipped_bit_is_taken_for_right(tmp_path, seed):
+@share(4)
+@given(seed=st.integers(0, 2**32))
+def test_no_flipped_bit_is_taken_for_right(tmp_path_factory, seed):
     """Report 22: answers are an error of ours, or right, or `verify()` says what is wrong."""
+    tmp_path = tmp_path_factory.mktemp("flipped")
     template = tmp_path / "template.db"
     store = filled(template)
     store.compact()
@@ -451,8 +456,10 @@ def test_no_flipped_bit_is_taken_for_right(tmp_path, seed):
     assert refused + told > 10
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_whatever_is_written_over_it_a_file_is_refused_or_repaired(tmp_path, seed):
+@share(3)
+@given(seed=st.integers(0, 2**32))
+def test_whatever_is_written_over_it_a_file_is_refused_or_repaired(tmp_path_factory, seed):
+    tmp_path = tmp_path_factory.mktemp("hurt")
     template = tmp_path / "template.db"
     store = filled(template)
     store.compact()

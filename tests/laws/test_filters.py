@@ -2,7 +2,7 @@
 
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_ragstore.filters import (
@@ -18,7 +18,7 @@ from langchain_ragstore.filters import (
 from langchain_ragstore.model import Record
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
-from strategies import filters, metadatas, nasty_texts, ordered_values
+from strategies import filters, metadatas, nasty_texts, ordered_values, share
 
 SQLITE = SQLiteBackend()
 numbers = itertools.count()
@@ -51,7 +51,7 @@ def test_sql_means_what_matches_means(drawn, drawn_filters):
 
 
 @given(rows, st.lists(filters, min_size=30, max_size=60), st.sampled_from(["$and", "$or"]))
-@settings(max_examples=20)
+@share(20)
 def test_filters_too_large_for_one_statement(drawn, drawn_filters, word):
     collection = f"c{next(numbers)}"
     SQLITE.upsert(collection, records(drawn))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_ragstore.filters import EVERYTHING
@@ -13,6 +13,7 @@ from langchain_ragstore.model import Record
 from langchain_ragstore.storage.sqlite import coding, steps
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.vectors.arrays import unit_matrix
+from strategies import share
 
 DIMENSION = 64
 POOL = unit_matrix(np.random.default_rng(3).normal(size=(60, DIMENSION)))
@@ -69,7 +70,7 @@ def copy(backend):
     return rows, (index.mean.tobytes(), index.depth)
 
 
-@settings(deadline=None, max_examples=60)
+@share(60)
 @given(steps_taken)
 def test_what_follows_is_what_is_read_anew(taken):
     patch = pytest.MonkeyPatch()

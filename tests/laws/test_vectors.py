@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_ragstore.vectors.arrays import cosines, unit_matrix
@@ -11,6 +11,7 @@ from langchain_ragstore.vectors.depth import Depth, measured
 from langchain_ragstore.vectors.index import Index
 from langchain_ragstore.vectors.rotation import Rotation, rotation
 from langchain_ragstore.vectors.sketch import closest, distances, words
+from strategies import share
 
 ROTATED = [
     [0.0, 0.0, 0.5, 0.5, 0.5, 0.5],
@@ -49,7 +50,6 @@ def drawn(seed, kind, count, dimension):
     return unit_matrix(rows)
 
 
-@settings(deadline=None)
 @given(seeds, dimensions)
 def test_a_rotation_keeps_products_and_turns_back(seed, dimension):
     rows = drawn(seed, "even", 4, dimension)
@@ -67,7 +67,6 @@ def test_a_rotation_is_the_same_for_ever():
     assert signs == SIGNS
 
 
-@settings(deadline=None)
 @given(seeds, dimensions, kinds)
 def test_a_score_by_code_is_wrong_by_no_more_than_its_bound(seed, dimension, kind):
     rows, query = drawn(seed, kind, 20, dimension), drawn(seed + 1, "even", 1, dimension)
@@ -91,7 +90,6 @@ def test_codes_are_packed_and_unpacked(seed, count, dimension):
         unpack(data + b"x", dimension)
 
 
-@settings(deadline=None)
 @given(seeds, st.integers(1, 200), st.integers(1, 300))
 def test_distances_count_differing_bits(seed, count, dimension):
     rows = drawn(seed, "even", count, dimension)
@@ -158,7 +156,7 @@ def test_a_filter_that_leaves_few_of_a_cluster_finds_the_others(size, share):
     assert recall(index_of(rows), rows, queries, 10, matching) >= 0.99
 
 
-@settings(deadline=None, max_examples=30)
+@share(30)
 @given(seeds, kinds, st.integers(1, 300), st.integers(1, 320))
 def test_exactly_none_is_missed(seed, kind, count, k):
     rows = drawn(seed, kind, count, 32)

@@ -19,7 +19,7 @@ def test_what_was_acknowledged_is_there_and_no_part_of_a_batch(tmp_path):
     spec = importlib.util.spec_from_file_location("kills", SCRIPT)
     kills = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(kills)
-    with kills.small_collections_coded():
+    with kills.small_as_large():
         facts = kills.run(tmp_path, 50, seed=11)
     assert sum(facts["killed during"].values()) == facts["kills"] == 50
     assert facts["acknowledged steps"] > 50

@@ -116,6 +116,7 @@ def test_the_limit_is_each_namespaces_own(tmp_path):
         ({"ttl_seconds": 0}, "ttl_seconds must be a positive number.* got 0"),
         ({"ttl_seconds": float("nan")}, "ttl_seconds must be"),
         ({"ttl_seconds": float("inf")}, "None for ever"),
+        ({"ttl_seconds": 10**400}, "ttl_seconds must be"),
         ({"ttl_seconds": True}, "ttl_seconds must be"),
         ({"ttl_seconds": "1h"}, "ttl_seconds must be"),
         ({"max_bytes": 0}, "max_bytes must be positive, got 0"),

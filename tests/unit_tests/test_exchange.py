@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes import Clock, Counting, Turned
@@ -22,7 +22,7 @@ from langchain_ragstore.errors import (
 from langchain_ragstore.storage.memory import MemoryBackend
 from langchain_ragstore.vectorstores import BackendVectorStore
 from records import facts, same
-from strategies import metadatas, nasty_texts
+from strategies import metadatas, nasty_texts, share
 
 MODEL = HashingEmbeddings(16)
 RICH = {
@@ -292,7 +292,7 @@ def test_what_is_no_export_is_named_with_its_line(tmp_path, change, words):
     assert len(store) == 1
 
 
-@settings(max_examples=60)
+@share(60)
 @given(data=st.data())
 def test_no_byte_of_the_file_can_do_more_than_be_refused(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("x") / "x.jsonl"
@@ -310,6 +310,16 @@ def test_no_byte_of_the_file_can_do_more_than_be_refused(tmp_path_factory, data)
         assert (
             1 <= len(store) <= 5
         )  # an id may have become that of another, or a time an old one
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_line_that_is_nested_without_end_is_refused(tmp_path, at):
+    path = tmp_path / "x.jsonl"
+    filled(SQLiteVectorStore(MODEL, clock=Clock())).export_jsonl(path)
+    edited(path, lambda lines: lines.__setitem__(at, '{"a": ' + "[" * 100_000))
+    store = SQLiteVectorStore(MODEL)
+    with pytest.raises(InvalidInputError, match=f"line {at + 1}"):
+        store.import_jsonl(path)
 
 
 def test_a_missing_file_and_places_that_cannot_be(opened, tmp_path):
@@ -392,7 +402,7 @@ def test_an_import_that_was_broken_off_is_finished_by_the_next(
     assert stored(new) == stored(old)
 
 
-@settings(max_examples=40)
+@share(40)
 @given(texts=st.lists(st.tuples(nasty_texts, metadatas), min_size=1, max_size=4))
 def test_any_text_and_metadata(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("x") / "x.jsonl"

@@ -284,9 +284,10 @@ def test_a_filter_that_contains_itself_or_has_no_bottom():
     itself = {}
     itself["$and"] = [itself]
     deep = {"a": 1}
+    listed = []
     for _ in range(5_000):
-        deep = {"$not": deep}
-    for filter in (itself, deep):
+        deep, listed = {"$not": deep}, [listed]
+    for filter in (itself, deep, listed):
         with pytest.raises(FilterError, match="nested too deeply, or contains itself"):
             parse(filter)
 

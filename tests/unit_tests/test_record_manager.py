@@ -120,6 +120,7 @@ def test_namespaces(tmp_path):
         (lambda m: m.update(["a"], time_at_least="now"), "time_at_least is seconds"),
         (lambda m: m.list_keys(before="2024"), "before is seconds since the epoch"),
         (lambda m: m.list_keys(after=float("nan")), "after is seconds since the epoch"),
+        (lambda m: m.update(["a"], time_at_least=10**400), "time_at_least is inf"),
         (lambda m: m.list_keys(group_ids=[None]), "group_ids are strings, got None"),
         (lambda m: m.list_keys(limit=-1), "limit must not be negative"),
         (lambda m: m.list_keys(limit="1"), "limit must be an integer"),

@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
 from fakes import Counting
-from langchain_ragstore import SQLiteVectorStore
+from langchain_ragstore import RagPipeline, SQLiteVectorStore
 
 TEXTS = ["green tea", "black tea", "late fee", "high tide"]
 VECTOR = Counting().embed_query("tea")
@@ -229,6 +229,16 @@ async def test_storing_and_searching_leave_the_loop(store, monkeypatch):
     await store.aadd_texts(["new"])
     await store.asimilarity_search("new")
     await store.amax_marginal_relevance_search("new")
+
+    def read(things):
+        for thing in things:
+            threads.add(threading.get_ident())
+            yield thing
+
+    await store.aadd_texts(read(["one", "two"]))  # checking them is most of the work
+    await store.aadd_documents(read([Document("three")]))
+    await RagPipeline(store=store).aingest(read([Document("four", id="4")]))
+    assert len(store) == 9
     assert threads
     assert loop_thread not in threads
 

@@ -378,6 +378,19 @@ def test_filters_that_do_not_parse(store):
             call(filter={"n": {"$grt": 1}}, **keywords)
 
 
+@pytest.mark.parametrize("patch", [None, ["a"], "a", 5])
+def test_a_patch_that_is_no_dictionary_is_refused(store, patch):
+    before = store.get()
+    with pytest.raises(InvalidInputError, match="patch must be a dict"):
+        store.update_metadata(filter={"n": 1}, patch=patch)
+    assert store.get() == before
+
+
+def test_a_time_that_no_datetime_can_tell_is_told_as_the_nearest(store):
+    store.add_texts(["tea"], ids=["far"], expires_at=1e300)
+    assert store.timestamps("far")["far"].expires_at == datetime.max.replace(tzinfo=UTC)
+
+
 def test_an_update_keeps_when_a_document_expires():
     with SQLiteVectorStore(Counting()) as store:
         store.add_texts(["tea"], ids=["a"], expires_at=4e9)

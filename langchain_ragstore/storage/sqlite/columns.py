@@ -67,7 +67,9 @@ class Column:
     read: list[tuple[int, int]] = field(default_factory=list)
     values: list[Any] = field(default_factory=lambda: [None])
     _known: dict[Hashable, int] = field(default_factory=dict)
-    _equal: dict[Hashable, list[int]] = field(default_factory=dict)
+    # Tuples: Python's garbage collector, which stops every thread, does not look at
+    # those of numbers again. As many lists would be reason enough for it to look at all.
+    _equal: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
     _sorted: dict[str, list[tuple[Any, int]]] = field(default_factory=dict)
     _order: dict[str, NDArray[np.int32]] = field(default_factory=dict)
 
@@ -122,7 +124,8 @@ class Column:
         if number is None:
             number = self._known[token] = len(self.values)
             self.values.append(value)
-            self._equal.setdefault(identity(value), []).append(number)
+            same = identity(value)
+            self._equal[same] = (*self._equal.get(same, ()), number)
             for name, entries in self._sorted.items():
                 if kind(value) == name and _is_ordered(name, value):
                     insort(entries, (order_value(value), number))
@@ -137,10 +140,10 @@ class Column:
             fulfilled[:] = operand
             fulfilled[_MISSING] = not operand
         elif leaf.operation == "eq":
-            fulfilled[self._equal.get(identity(operand), [])] = True
+            fulfilled[list(self._equal.get(identity(operand), ()))] = True
         elif leaf.operation == "in":
             for item in operand:
-                fulfilled[self._equal.get(identity(item), [])] = True
+                fulfilled[list(self._equal.get(identity(item), ()))] = True
         elif leaf.operation in _RANGES and kind(operand) in _ORDERED:
             fulfilled[self._within(leaf.operation, operand)] = True
         else:

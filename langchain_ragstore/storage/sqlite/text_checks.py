@@ -7,6 +7,7 @@ that does not depend on their order; no list need be kept to compare them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from langchain_ragstore.config import RECORD_PAGE
 from langchain_ragstore.lexical.gathering import prepared
 from langchain_ragstore.lexical.postings import Block, Postings, decoded
-from langchain_ragstore.model import Record, Terms, Unanalyzed
+from langchain_ragstore.model import Terms, Unanalyzed
 from langchain_ragstore.storage.care import TermsOf
 from langchain_ragstore.storage.sqlite import segments, steps
 from langchain_ragstore.storage.sqlite import statements as sql
@@ -56,12 +57,24 @@ def differing(connection: Connection, state: State, terms_of: TermsOf) -> list[s
         for stamp, *facts in zip(*(column.tolist() for column in columns), strict=True):
             known[stamp] = (facts[0], facts[1], facts[2])
     ids = []
-    for page in _pages(connection, state):
-        made = [terms_of(record) for _, record in page]
+    rows = connection.execute(sql.INDEXED_RECORDS, (state.collection,))
+    more = True
+    while more:
+        # Of a page only what is compared is kept: what Python's garbage collector counts
+        # stays below what it stops every thread for.
+        stamps: list[int] = []
+        names: list[str] = []
+        made: list[Terms | Unanalyzed | None] = []
+        for stamp, *row in islice(rows, RECORD_PAGE):
+            _, record = steps.record(row)
+            stamps.append(stamp)
+            names.append(record.id)
+            made.append(terms_of(record))
+        more = len(stamps) == RECORD_PAGE
         expected = _expected([terms for terms in made if terms is not None])
-        for (stamp, record), terms in zip(page, made, strict=True):
+        for stamp, name, terms in zip(stamps, names, made, strict=True):
             if known.get(stamp) != (None if terms is None else next(expected)):
-                ids.append(record.id)
+                ids.append(name)
     return ids
 
 
@@ -71,12 +84,6 @@ def _expected(texts: Sequence[Terms | Unanalyzed]) -> Iterator[tuple[int, int, i
         for _, data in part.blocks:
             _add(sums, decoded([Block(data).all()]))
         yield from zip(sums.tolist(), part.body.tolist(), part.title.tolist(), strict=True)
-
-
-def _pages(connection: Connection, state: State) -> Iterator[list[tuple[int, Record]]]:
-    rows = connection.execute(sql.INDEXED_RECORDS, (state.collection,))
-    while page := rows.fetchmany(RECORD_PAGE):
-        yield [(stamp, steps.record(row)[1]) for stamp, *row in page]
 
 
 def _places(connection: Connection, state: State) -> set[int]:

@@ -1,0 +1,82 @@
+"""The laws of the tests on many more examples, other ones each time.
+
+Usage: python benchmarks/fuzz.py [SECONDS] [RESULT.json] [FIRST_SEED]
+
+Runs the tests that draw their input (filters, metadata, ids, calls with arguments of any
+kind, exports that were changed, files that were damaged, state machines of the engine
+beside its oracle) with the profile "fuzz" of tests/conftest.py, in rounds with one seed
+each, until the time is up. A round that is under way is finished.
+A failure is shown with what `pytest` needs to repeat it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+import hypothesis
+
+ROOT: Final = Path(__file__).parents[1]
+WORKERS: Final = os.cpu_count() or 1
+EXAMPLES: Final = re.compile(r"(\d+) (passing|failing) examples")
+TALLIES: Final = re.compile(r"(\d+) (passed|failed|error)")
+
+
+def round_of(seed: int) -> tuple[Counter[str], str]:
+    """Run the tests with a seed; what they counted, and all that they printed."""
+    command = [
+        *(sys.executable, "-m", "pytest", "-q", "-n", str(WORKERS), "tests"),
+        *("-m", "hypothesis and not slow", f"--hypothesis-seed={seed}"),
+        "--hypothesis-show-statistics",
+    ]
+    environment = os.environ | {"HYPOTHESIS_PROFILE": "fuzz", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    counted: Counter[str] = Counter()
+    for number, kind in EXAMPLES.findall(done.stdout):
+        counted[f"{kind} examples"] += int(number)
+    for number, kind in TALLIES.findall(done.stdout.splitlines()[-1]):
+        counted[f"tests {kind}"] += int(number)
+    return counted, done.stdout + done.stderr
+
+
+def main() -> None:
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 600
+    first = int(sys.argv[3]) if len(sys.argv) > 3 else time.time_ns() % 1_000_000
+    begun, counted, rounds = time.perf_counter(), Counter[str](), 0
+    while not rounds or time.perf_counter() - begun < seconds:
+        found, told = round_of(first + rounds)
+        rounds += 1
+        counted += found
+        print(f"seed {first + rounds - 1}: {dict(found)}", flush=True)
+        if found["failing examples"] or found["tests failed"] or found["tests error"]:
+            print(told)
+            break
+    facts = {
+        "examples": counted["passing examples"],
+        "failures": counted["failing examples"] + counted["tests failed"],
+        "seconds": round(time.perf_counter() - begun),
+        "seeds": [first, first + rounds - 1],
+        "hypothesis": hypothesis.__version__,
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
+    }
+    print(json.dumps(facts, indent=2))
+    if len(sys.argv) > 2:
+        Path(sys.argv[2]).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    sys.exit(bool(facts["failures"]))
+
+
+if __name__ == "__main__":
+    main()
