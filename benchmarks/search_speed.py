@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from search_engines import BATCH, ENGINES, GROUPS, RARE, Engine, K, documents, text
 
-QUERIES, CLUSTERS, SPREAD, SEED, MEMORY_SEARCHES, WRITES = 200, 200, 0.7, 11, 1_000, 50
+QUERIES, CLUSTERS, SPREAD, SEED, MEMORY_SEARCHES, WRITES = 100, 200, 0.7, 11, 1_000, 50
 
 
 # --- what is stored ---------------------------------------------------------------------
