@@ -23,11 +23,14 @@ from typing import Any
 
 from corpus import LANGUAGES, half, pages, queries
 
-PARALLEL = 201
-"""Questions from this number on are of the same page and need in each language."""
+PARALLEL = range(201, 601)
+"""Questions of these numbers are of the same page and need in each language.
+
+Those before were written in each language from other pages, those after in English alone.
+"""
 
 SEED = 2028
-"""Of the order in which the pages of those were drawn."""
+"""Of the order in which the pages of the parallel and of the later questions were drawn."""
 
 LENGTHS = {"en": (8, 140), "zh": (3, 50), "ja": (2, 60)}
 MOST_RELEVANT = 6
@@ -89,18 +92,27 @@ def of_language(
 def drawn(
     asked: dict[str, list[dict[str, Any]]], known: set[str]
 ) -> tuple[list[str], list[str]]:
-    """Faults of the parallel questions, and the drawn pages that were passed over."""
+    """Faults of pages drawn for all languages or English, and which were passed over."""
     first = {
-        language: {number(i): i["relevant"][0] for i in items if number(i) >= PARALLEL}
+        language: {
+            number(item): item["relevant"][0]
+            for item in items
+            if number(item) >= PARALLEL.start
+        }
         for language, items in asked.items()
     }
     used = list(first["en"].values())
-    faults = [f"{one}: not the pages of en" for one in first if first[one] != first["en"]]
+    both = {n: page for n, page in first["en"].items() if n in PARALLEL}
+    faults = [
+        f"{one}: not the pages of en, or numbers from {PARALLEL.stop} on"
+        for one in first
+        if one != "en" and first[one] != both
+    ]
     taken = {
         page
         for items in asked.values()
         for item in items
-        if number(item) < PARALLEL
+        if number(item) < PARALLEL.start
         for page in item["relevant"]
     }
     order = sorted(known - taken)
@@ -144,14 +156,15 @@ def main() -> None:
         sys.exit(1)
     for one, items in asked.items():
         texts = {p["id"]: words(f"{p['title']} {p['text']}", one) for p in listed[one]}
-        early = [item for item in items if number(item) < PARALLEL]
-        late = items[len(early) :]
+        early = [item for item in items if number(item) < PARALLEL.start]
+        parallel = [item for item in items if number(item) in PARALLEL]
+        late = items[len(early) + len(parallel) :]
+        shares = [f"{had(part, one, texts):.2f}" for part in (early, parallel, late) if part]
         print(
             f"{one}: {len(items)} questions, {len(half(items, 'tuning'))} for tuning and "
             f"{len(half(items, 'reporting'))} for reporting; "
             f"{fmean(len(item['relevant']) for item in items):.2f} pages each; "
-            f"of their words the page has {had(early, one, texts):.2f} (first set) and "
-            f"{had(late, one, texts):.2f} (second)"
+            f"of their words the page has {', '.join(shares)}, by set"
         )
     print(f"drawn and passed over, {len(passed_over)}:", *passed_over)
 
