@@ -159,7 +159,9 @@ def main() -> None:
         early = [item for item in items if number(item) < PARALLEL.start]
         parallel = [item for item in items if number(item) in PARALLEL]
         late = items[len(early) + len(parallel) :]
-        shares = [f"{had(part, one, texts):.2f}" for part in (early, parallel, late) if part]
+        shares = [
+            f"{had(part, one, texts):.2f}" for part in (early, parallel, late) if part
+        ]
         print(
             f"{one}: {len(items)} questions, {len(half(items, 'tuning'))} for tuning and "
             f"{len(half(items, 'reporting'))} for reporting; "
