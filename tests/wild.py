@@ -22,11 +22,18 @@ def cycle():
     return found
 
 
+class Deep(list):
+    """A list in lists; of its depth Hypothesis could not print it."""
+
+    def __repr__(self):
+        return "Deep()"
+
+
 def nested(depth):
     found = []
     for _ in range(depth):
         found = [found]
-    return found
+    return Deep(found)
 
 
 strange = st.one_of(
@@ -45,9 +52,7 @@ strange = st.one_of(
             *([None], [[]], {1: 2}, {None: None}, [{}], {"a": {1}}),
         ]
     ),
-    st.sampled_from(
-        [cycle, lambda: nested(150), lambda: nested(5_000), lambda: iter("ab")]
-    ).flatmap(st.builds),
+    st.sampled_from([cycle, lambda: nested(150), lambda: iter("ab")]).flatmap(st.builds),
     values,
     st.text(max_size=20),
     st.binary(max_size=8),
@@ -55,6 +60,9 @@ strange = st.one_of(
     st.floats(),
 )
 """Values of every kind, most of them no right argument of anything."""
+
+deep = st.builds(nested, st.just(5_000))
+"""Deeper than Python looks into things, where depth is part of what is checked."""
 
 
 def mostly(right, wrong=strange):
@@ -67,7 +75,10 @@ long_ids = st.sampled_from(
 )
 ids = st.one_of(st.sampled_from(["a", "b", "c", "new"]), long_ids, st.text(max_size=5))
 any_metadata = mostly(
-    st.one_of(metadatas, st.dictionaries(st.text(max_size=3), strange, max_size=2))
+    st.one_of(
+        metadatas,
+        st.dictionaries(st.text(max_size=3), st.one_of(strange, deep), max_size=2),
+    )
 )
 
 
@@ -95,6 +106,7 @@ any_filter = st.one_of(
         max_leaves=4,
     ),
     strange,
+    deep,
 )
 counts = mostly(st.integers(0, 5), st.one_of(strange, st.integers(-(2**70), 2**70)))
 """How many; 2^70 at most, as lists of so many results would be."""

@@ -170,7 +170,7 @@ def test_a_search_answers_or_refuses(query, kind, keywords, config):
         assert len({document.id for document, _ in found}) == len(found)
         assert all(np.isfinite(score) for _, score in found)
         told = store.explain(query, search_type=kind, **keywords)
-        assert [document.id for document in told.documents] == [d.id for d, _ in found]
+        assert [finding.id for finding in told.hits] == [d.id for d, _ in found]
         str(told)
 
 
