@@ -34,7 +34,8 @@ def number(
         try:
             found = float(value)
         except OverflowError:  # an int that no float holds
-            found = math.nan if finite else math.inf if value > 0 else -math.inf
+            beyond = math.inf if math.trunc(value) > 0 else -math.inf
+            found = math.nan if finite else beyond
     if not least <= found <= most or (finite and math.isinf(found)):
         bounds = ["finite"] * finite
         bounds += [f"at least {least:g}"] * (least > -math.inf)

@@ -67,10 +67,10 @@ def fit(wanted: Mapping[str, int], texts: Sequence[str]) -> float:
     for left, text in zip(reversed(range(len(texts))), texts, strict=True):
         for script, share in _shares(text).items():
             there[script] += share
-        leading = max(there, key=there.__getitem__, default=None)
-        others = (share for script, share in there.items() if script != leading)
-        if wanted.keys() == {leading} and there[leading] >= max(others, default=0.0) + left:
-            return 1.0  # whatever the others are written in
+        asked = sum(there.get(s, 0.0) for s in wanted) if len(wanted) == 1 else 0.0
+        others = (share for script, share in there.items() if script not in wanted)
+        if asked and asked >= max(others, default=0.0) + left:
+            return 1.0  # whatever the texts left are written in
     if not total or not there:
         return 1.0
     most = max(there.values())

@@ -85,4 +85,4 @@ def closest(
         return np.flatnonzero(found < FARTHEST)
     # Distances are small numbers: counting them takes a third of the time of `partition`.
     limit = int(np.searchsorted(np.cumsum(np.bincount(found)), count))
-    return np.flatnonzero(found <= np.uint16(min(limit, FARTHEST - 1)))
+    return np.flatnonzero(found <= np.uint16(min(limit, int(FARTHEST) - 1)))
