@@ -34,7 +34,7 @@ def number(
         try:
             found = float(value)
         except OverflowError:  # an int that no float holds
-            beyond = math.inf if int(math.trunc(value)) > 0 else -math.inf
+            beyond = math.inf if value == abs(value) else -math.inf
             found = math.nan if finite else beyond
     if not least <= found <= most or (finite and math.isinf(found)):
         bounds = ["finite"] * finite
