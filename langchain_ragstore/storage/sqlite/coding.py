@@ -38,7 +38,10 @@ Rows: TypeAlias = Iterable[tuple[int, bytes]]
 """Keys of records and their vectors, ascending."""
 
 _AT_ONCE = 64
-"""Blocks that are encoded, or read, together."""
+"""Blocks that are encoded together."""
+
+_READ_AT_ONCE = 12
+"""Blocks that are read together: what is made of them stays in the second cache."""
 
 
 def keep_up(connection: sqlite3.Connection, state: State, since: int) -> bool:
@@ -183,7 +186,7 @@ def count(connection: sqlite3.Connection, state: State) -> int:
 def parts(connection: sqlite3.Connection, state: State) -> Iterator[tuple[Keys, Codes]]:
     """Keys and codes of all vectors, ascending by key, some thousand rows at a time."""
     cursor = connection.execute(sql.CODES, (state.collection,))
-    while blocks := cursor.fetchmany(_AT_ONCE):
+    while blocks := cursor.fetchmany(_READ_AT_ONCE):
         yield _sorted([_unpacked(data, state.dimension) for (data,) in blocks])
 
 
