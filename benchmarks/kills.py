@@ -23,6 +23,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -200,12 +201,15 @@ def killed(path: Path, seed: int, first: int, delay: float) -> list[str]:
         try:
             os.close(reading)
             child(path, seed, first, lambda line: os.write(writing, line.encode()))
+        except BaseException:  # noqa: BLE001 - told here, as nothing of the child is seen
+            traceback.print_exc()
         finally:
             os._exit(1)
     os.close(writing)
     time.sleep(delay)
     os.kill(process, signal.SIGKILL)
-    os.waitpid(process, 0)
+    _, status = os.waitpid(process, 0)
+    assert os.WIFSIGNALED(status), "the child ended by itself: what it did has failed"
     with os.fdopen(reading) as told:
         return told.read().splitlines()
 

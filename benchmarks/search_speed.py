@@ -205,9 +205,10 @@ def judged(
     recalls, full = [], []
     for at, row in enumerate(cosines):
         scores = np.where(matching(len(row), filter(at)), row, -2)
-        truth = np.argpartition(-scores, K)[:K]
-        recalls.append(len(set(found[at]) & set(truth.tolist())) / K)
-        full.append(len(found[at]) / min(K, int((scores > -2).sum())))
+        there = min(K, int((scores > -2).sum()))
+        truth = np.argpartition(-scores, there)[:there]
+        recalls.append(len(set(found[at]) & set(truth.tolist())) / there)
+        full.append(len(found[at]) / there)
     return {
         "p50_ms": statistics.median(times),
         "recall": statistics.fmean(recalls),

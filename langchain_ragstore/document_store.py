@@ -189,15 +189,15 @@ class DocumentStore(DocumentWriter):
         where = self._chosen("delete", ids, filter)
         wanted = None if ids is None else to_ids(ids)
         if wanted is not None and len(wanted) <= INDEX_CLEANUP_BATCH:
-            self._remember(wanted)
+            self._remember(wanted, where)
         self._backend.delete(self.collection_name, ids=wanted, where=where)
         return True
 
-    def _remember(self, ids: Sequence[str]) -> None:
+    def _remember(self, ids: Sequence[str], where: Filter) -> None:
         """Have the vectors at hand of what `index()` may delete and add again."""
         if self._embedder.model is None:
             return
-        name, where = self.collection_name, self._scope.where
+        name = self.collection_name
         model = self._backend.fingerprint(name)  # before the records are read
         if model is not None:
             with suppress(CorruptStoreError):  # what is damaged can be deleted

@@ -159,6 +159,7 @@ class Embedder:
         """
         for record in records:
             if record.digest is not None and record.vector is not None:
+                self._departed.pop(record.digest, None)  # its place is that of the last
                 self._departed[record.digest] = model, record.vector
         while len(self._departed) > DEPARTED_VECTORS:
             self._departed.popitem(last=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from operator import neg
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -264,7 +263,7 @@ class LexicalScores:
     reachable: float
 
 
-def best_first(scores: Iterable[float], ids: Iterable[str]) -> list[int]:
+def best_first(scores: Sequence[float], ids: Sequence[str]) -> list[int]:
     """The places of what was found, best first; equal scores are ordered by id.
 
     This is the only place where finds are sorted, so that every back end and every stage
@@ -275,7 +274,8 @@ def best_first(scores: Iterable[float], ids: Iterable[str]) -> list[int]:
         ids: The id of each; of one whose score no other has, anything.
     """
     # Tuples are compared without calling Python for each.
-    return [place for *_, place in sorted(zip(map(neg, scores), ids, count()))]
+    places = zip(map(neg, scores), ids, range(len(scores)), strict=True)
+    return [place for *_, place in sorted(places)]
 
 
 def ranked(hits: Iterable[Hit], k: int | None = None) -> list[Hit]:
@@ -289,5 +289,5 @@ def ranked(hits: Iterable[Hit], k: int | None = None) -> list[Hit]:
         At most `k` hits, best first.
     """
     found = list(hits)
-    order = best_first((hit.score for hit in found), (hit.record.id for hit in found))
+    order = best_first([hit.score for hit in found], [hit.record.id for hit in found])
     return [found[place] for place in order[:k]]

@@ -106,7 +106,7 @@ def first(
         k: How many; none if below 1.
     """
     listed, measured = list(keys), list(scores)
-    order = best_first(measured, names)[: max(0, k)]
+    order = best_first(measured, list(names))[: max(0, k)]
     return (
         np.array([listed[place] for place in order], np.int64),
         np.array([measured[place] for place in order], np.float64),

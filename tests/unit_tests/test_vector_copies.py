@@ -11,7 +11,7 @@ import pytest
 from codes import check_codes, rebuild_codes
 from langchain_ragstore.filters import EVERYTHING, parse
 from langchain_ragstore.model import Record
-from langchain_ragstore.storage.sqlite import coding, steps
+from langchain_ragstore.storage.sqlite import coding, nearest, steps
 from langchain_ragstore.storage.sqlite.backend import SQLiteBackend
 from langchain_ragstore.vectors.arrays import cosines, unit_matrix
 from records import ids
@@ -177,4 +177,28 @@ def test_cosines_come_from_vectors_that_are_in_memory(tmp_path):
     assert (same, other) == tuple(cosines(ROWS[[2, 500]], ROWS[2]).tolist())
     assert np.isnan(missing)
     assert not [text for text in asked if "SELECT" in text]
+    backend.close()
+
+
+def test_vectors_that_come_when_all_had_left_are_found(backend, tmp_path):
+    """Codes of no row are codes still: another store may open before the next vector."""
+    backend.delete("c", ids=None, where=EVERYTHING)
+    other = SQLiteBackend(tmp_path / "a.db")
+    assert other.dense("c", ROWS[0], 1) == []
+    backend.upsert("c", records(ROWS[:3]))
+    for engine in (backend, other):
+        assert sorted(ids(engine.dense("c", ROWS[0], 9))) == ["r0", "r1", "r2"]
+    other.close()
+
+
+def test_bits_alone_read_page_by_page_what_a_narrow_filter_leaves(tmp_path, monkeypatch):
+    """Beyond the last rank that was measured, all that match are compared."""
+    monkeypatch.setattr(nearest, "_PAGE", 50)
+    backend = SQLiteBackend(tmp_path / "a.db", memory_budget=60 * COUNT)
+    backend.upsert("c", records())
+    assert ids(backend.dense("c", ROWS[3], 1)) == ["r3"]
+    assert snapshot(backend).index.codes is None
+    best = sorted(range(3, COUNT, 10), key=lambda n: -float(ROWS[n] @ ROWS[3]))
+    assert ids(backend.dense("c", ROWS[3], 20, where=GROUP)) == [f"r{n}" for n in best[:20]]
+    assert backend.stats("c")["searches"] == {"rows": 2}
     backend.close()

@@ -85,6 +85,7 @@ class Database:
 
     def _start(self) -> None:
         self._idle: list[sqlite3.Connection] = []
+        self._unchanging: set[sqlite3.Connection] = set()
         self._active = 0
         self._owner: int | None = None
         self._closed = False
@@ -193,6 +194,8 @@ class Database:
             self._active -= 1
             room = self._limit or SQLITE_IDLE_CONNECTIONS
             # A connection whose rollback failed would refuse the next transaction.
+            keep = keep and connection not in self._unchanging
+            self._unchanging.discard(connection)
             usable = (keep and not connection.in_transaction) or self._limit is not None
             if not self._closed and usable and len(self._idle) < room:
                 self._idle.append(connection)
@@ -211,7 +214,10 @@ class Database:
                 lacks_folder = getattr(error, "sqlite_errorname", "").startswith(unmade)
                 if not (self.read_only and lacks_folder) or has_content(f"{self.path}-wal"):
                     raise
-                return self._connected(unchanging=True)
+                connection = self._connected(unchanging=True)
+                # It sees nothing that is written later, so the next one is another.
+                self._unchanging.add(connection)
+                return connection
 
     def _connected(self, *, unchanging: bool) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -390,7 +396,8 @@ def _translation(path: str, error: sqlite3.Error) -> StorageError:
         return CorruptStoreError(f"{path} is damaged or is not an SQLite database: {error}")
     if code == sqlite3.SQLITE_READONLY:
         return ReadOnlyError(
-            f"{path} cannot be written: {error}; read_only=True opens it for reading alone"
+            f"{path} cannot be written: {error}; a store is read with read_only=True where "
+            "whoever wrote it last has closed it"
         )
     if code == sqlite3.SQLITE_FULL:
         return StorageError(f"{path}: the disk is full; nothing of this write was kept")

@@ -254,8 +254,9 @@ def _indexed(index: Index, new: Matrix) -> Index:
     return replace(
         index,
         sketches=tuple(extended(word, bits) for word, bits in pairs),
-        codes=known
-        and Codes(
+        codes=None  # codes of no row yet are codes, too
+        if known is None
+        else Codes(
             extended(known.values, codes.values), extended(known.scales, codes.scales)
         ),
     )

@@ -104,6 +104,9 @@ class Vectors:
         places, strategy = snapshot.index.survivors(
             vector, k, among, present=present, exact=exact
         )
+        if snapshot.index.codes is None and len(places) > _PAGE and strategy == "codes":
+            self._count(state, "rows")  # all that match, which may be more than fit
+            return _in_file(connection, state, where, vector, k, now)
         self._count(state, strategy)
         read = _read(connection, snapshot.keys[places])
         keys, matrix = _whole(read, len(vector))
