@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -74,7 +73,7 @@ class Embedder:
         self._batched = None if self.model is None else BatchedEmbeddings.of(self.model)
         self._backend, self._collection, self._check = backend, collection, check
         self._unstored = Unstored(backend, collection, clock)
-        self._departed: OrderedDict[bytes, tuple[Fingerprint, Vector]] = OrderedDict()
+        self._departed: dict[bytes, tuple[Fingerprint, Vector]] = {}
         self._identity = identity
         self._introduced = _Introduced(identity if self.model is not None else None)
 
@@ -162,7 +161,7 @@ class Embedder:
                 self._departed.pop(record.digest, None)  # its place is that of the last
                 self._departed[record.digest] = model, record.vector
         while len(self._departed) > DEPARTED_VECTORS:
-            self._departed.popitem(last=False)
+            self._departed.pop(next(iter(self._departed)), None)
 
     def at_once(self, batch_size: int | None = None) -> int:
         """How many texts the model can have under way, so that all its calls are full."""

@@ -85,7 +85,7 @@ class Database:
 
     def _start(self) -> None:
         self._idle: list[sqlite3.Connection] = []
-        self._unchanging: set[sqlite3.Connection] = set()
+        self._unchanging = weakref.WeakSet[sqlite3.Connection]()
         self._active = 0
         self._owner: int | None = None
         self._closed = False
@@ -195,7 +195,6 @@ class Database:
             room = self._limit or SQLITE_IDLE_CONNECTIONS
             # A connection whose rollback failed would refuse the next transaction.
             keep = keep and connection not in self._unchanging
-            self._unchanging.discard(connection)
             usable = (keep and not connection.in_transaction) or self._limit is not None
             if not self._closed and usable and len(self._idle) < room:
                 self._idle.append(connection)
@@ -215,8 +214,7 @@ class Database:
                 if not (self.read_only and lacks_folder) or has_content(f"{self.path}-wal"):
                     raise
                 connection = self._connected(unchanging=True)
-                # It sees nothing that is written later, so the next one is another.
-                self._unchanging.add(connection)
+                self._unchanging.add(connection)  # it sees nothing that is written later
                 return connection
 
     def _connected(self, *, unchanging: bool) -> sqlite3.Connection:
@@ -331,9 +329,8 @@ def require_sqlite(version: tuple[int, ...] | None = None) -> None:
             probe.execute("SELECT json_type('null')")
         except sqlite3.OperationalError as error:
             raise UnsupportedSQLiteError(
-                f"SQLite {sqlite3.sqlite_version}, which is linked to this Python "
-                f"({sys.executable}), was built without its JSON functions: use another "
-                "build of Python"
+                f"SQLite {sqlite3.sqlite_version}, linked to this Python "
+                f"({sys.executable}), was built without JSON: use another build of Python"
             ) from error
 
 
@@ -396,8 +393,7 @@ def _translation(path: str, error: sqlite3.Error) -> StorageError:
         return CorruptStoreError(f"{path} is damaged or is not an SQLite database: {error}")
     if code == sqlite3.SQLITE_READONLY:
         return ReadOnlyError(
-            f"{path} cannot be written: {error}; a store is read with read_only=True where "
-            "whoever wrote it last has closed it"
+            f"{path} cannot be written: {error}; read_only=True opens it for reading alone"
         )
     if code == sqlite3.SQLITE_FULL:
         return StorageError(f"{path}: the disk is full; nothing of this write was kept")
