@@ -85,7 +85,7 @@ class Database:
 
     def _start(self) -> None:
         self._idle: list[sqlite3.Connection] = []
-        self._unchanging = weakref.WeakSet[sqlite3.Connection]()
+        self._unchanging: set[sqlite3.Connection] = set()
         self._active = 0
         self._owner: int | None = None
         self._closed = False
@@ -194,11 +194,12 @@ class Database:
             self._active -= 1
             room = self._limit or SQLITE_IDLE_CONNECTIONS
             # A connection whose rollback failed would refuse the next transaction.
-            keep = keep and connection not in self._unchanging
-            usable = (keep and not connection.in_transaction) or self._limit is not None
+            stuck = connection.in_transaction or connection in self._unchanging
+            usable = (keep and not stuck) or self._limit is not None
             if not self._closed and usable and len(self._idle) < room:
                 self._idle.append(connection)
             else:
+                self._unchanging.discard(connection)
                 connection.close()
             self._changed.notify_all()
 
@@ -207,8 +208,7 @@ class Database:
             try:
                 return self._connected(unchanging=self.frozen)
             except sqlite3.OperationalError as error:
-                # A file with a log needs a second file beside it, which cannot be made on
-                # a read-only disk, or in a folder of somebody else.
+                # A file with a log needs another beside it, which not every folder lets in.
                 unmade = ("SQLITE_CANTOPEN", "SQLITE_READONLY_DIRECTORY")
                 lacks_folder = getattr(error, "sqlite_errorname", "").startswith(unmade)
                 if not (self.read_only and lacks_folder) or has_content(f"{self.path}-wal"):
