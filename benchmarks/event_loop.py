@@ -17,10 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
-import os
-import platform
-import sqlite3
 import sys
 import tempfile
 import time
@@ -31,6 +27,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
+from recorded import recorded
 
 from langchain_ragstore import SQLiteVectorStore
 
@@ -195,12 +192,8 @@ def main() -> None:
         "rounds": ROUNDS,
         "works": found,
         "works after gc.freeze()": frozen,
-        "python": platform.python_version(),
-        "sqlite": sqlite3.sqlite_version,
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
     }
-    if len(sys.argv) > 2:
-        Path(sys.argv[2]).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    recorded(facts, sys.argv[2] if len(sys.argv) > 2 else None)
 
 
 if __name__ == "__main__":

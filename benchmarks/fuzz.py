@@ -11,11 +11,8 @@ A failure is shown with what `pytest` needs to repeat it.
 
 from __future__ import annotations
 
-import json
 import os
-import platform
 import re
-import sqlite3
 import subprocess
 import sys
 import time
@@ -24,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 import hypothesis
+from recorded import recorded
 
 ROOT: Final = Path(__file__).parents[1]
 WORKERS: Final = os.cpu_count() or 1
@@ -69,13 +67,8 @@ def main() -> None:
         "seconds": round(time.perf_counter() - begun),
         "seeds": [first, first + rounds - 1],
         "hypothesis": hypothesis.__version__,
-        "python": platform.python_version(),
-        "sqlite": sqlite3.sqlite_version,
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
     }
-    print(json.dumps(facts, indent=2))
-    if len(sys.argv) > 2:
-        Path(sys.argv[2]).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    recorded(facts, sys.argv[2] if len(sys.argv) > 2 else None)
     sys.exit(bool(facts["failures"]))
 
 

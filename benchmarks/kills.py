@@ -14,9 +14,7 @@ again, too.
 
 from __future__ import annotations
 
-import json
 import os
-import platform
 import random
 import signal
 import sqlite3
@@ -31,6 +29,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+from recorded import recorded
 
 from langchain_ragstore import HashingEmbeddings, SQLiteVectorStore, exchange
 from langchain_ragstore.caring import OnConflict
@@ -316,13 +315,8 @@ def main() -> None:
     facts |= {
         "seconds": round(time.perf_counter() - begun),
         "seed": 7,
-        "python": platform.python_version(),
-        "sqlite": sqlite3.sqlite_version,
-        "machine": f"{platform.machine()}, {os.cpu_count()} CPUs",
     }
-    print(json.dumps(facts, indent=2))
-    if len(sys.argv) > 2:
-        Path(sys.argv[2]).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    recorded(facts, sys.argv[2] if len(sys.argv) > 2 else None)
 
 
 if __name__ == "__main__":

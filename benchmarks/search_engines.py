@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ class Table(Embeddings):
         return list(self._row(text).tolist())
 
 
-class Engine:
+class Engine(ABC):
     """A store in a folder.
 
     Attributes:
@@ -71,15 +72,16 @@ class Engine:
     """
 
     persistent = filtered = changes = True
-    queries, fills = 200, True
+    queries, fills = 100, True
     store: VectorStore
 
     def __init__(self, folder: Path) -> None:
         self.model = Table(folder.parent)
         self.open(folder)
 
+    @abstractmethod
     def open(self, folder: Path) -> None:
-        raise NotImplementedError
+        """Make `store`, on a folder that may hold one."""
 
     def add(self, given: list[Document]) -> None:
         self.store.add_documents(given, ids=[str(document.id) for document in given])
@@ -95,7 +97,7 @@ class Engine:
     def filter(self, filter: Filter) -> Any:
         return filter
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most have nothing to write
         """Write what is not written yet."""
 
 
@@ -107,7 +109,7 @@ class Ours(Engine):
 
         self.store = SQLiteVectorStore(self.model, folder / "kb.db", check_model=False)
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most have nothing to write
         self.store.close()  # type: ignore[attr-defined]
 
 
@@ -152,7 +154,7 @@ class Faiss(Engine):
         index = faiss.IndexFlatIP(len(self.model.embed_query("0")))
         self.store = FAISS(self.model, index, InMemoryDocstore(), {})
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most have nothing to write
         self.store.save_local(self._folder)  # type: ignore[attr-defined]
 
 
@@ -232,7 +234,7 @@ class Qdrant(Engine):
         condition = models.FieldCondition(key=f"metadata.{key}", **asked)  # type: ignore[arg-type]
         return models.Filter(must=[condition])
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most have nothing to write
         self._client.close()
 
 
@@ -255,7 +257,7 @@ class InMemory(Engine):
             return lambda found: value["$gte"] <= found.metadata[key] < value["$lt"]
         return lambda found: found.metadata[key] == value
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most have nothing to write
         if not self._filled:
             self._store.dump(self._file)
 

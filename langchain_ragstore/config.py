@@ -254,8 +254,9 @@ KEEP_SECONDS: Final = 1.0
 """Work of an embedding model that a killed process may lose: vectors that have no row yet
 are written to the file when the first of them is that old. After an error none is lost."""
 
-INDEX_CLEANUP_BATCH: Final = 1_000
-"""Documents that LangChain's `index()` deletes in one call, by default."""
+DEPARTING_AT_ONCE: Final = 1_000
+"""Documents of one deletion whose vectors are kept at hand: more are read for nothing.
+LangChain's `index()` deletes so many in one call, by default."""
 
 DEPARTED_VECTORS: Final = 5_000
 """Vectors of deleted documents that a store has at hand, should their texts come back:

@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.documents import Document
 from typing_extensions import override
 
-from langchain_ragstore.config import INDEX_CLEANUP_BATCH, REINDEX_ATTEMPTS
+from langchain_ragstore.config import DEPARTING_AT_ONCE, REINDEX_ATTEMPTS
 from langchain_ragstore.document_writer import DocumentWriter, by_digest, to_parts
 from langchain_ragstore.documents import (
     RESULT_KEYS,
@@ -188,7 +188,7 @@ class DocumentStore(DocumentWriter):
         refuse_unknown("delete", kwargs, ("ids", "filter"))
         where = self._chosen("delete", ids, filter)
         wanted = None if ids is None else to_ids(ids)
-        if wanted is not None and len(wanted) <= INDEX_CLEANUP_BATCH:
+        if wanted is not None and len(wanted) <= DEPARTING_AT_ONCE:
             self._remember(wanted, where)
         self._backend.delete(self.collection_name, ids=wanted, where=where)
         return True

@@ -189,7 +189,7 @@ class DocumentWriter(TextIndexed):
         batch_size: int | None = None,
     ) -> IngestReport:
         """As `replace_source`, awaiting the embedder."""
-        source = Source(source_id, list(documents))
+        source = Source(source_id, await run_in_executor(None, list, documents))
         several = self.areplace_sources([source], batch_size=batch_size)
         (done,) = [done async for done in several]
         return done.report

@@ -64,13 +64,15 @@ def fit(wanted: Mapping[str, int], texts: Sequence[str]) -> float:
     """
     there: defaultdict[str, float] = defaultdict(float)
     total = sum(wanted.values())
+    only = next(iter(wanted)) if len(wanted) == 1 else ""
     for left, text in zip(reversed(range(len(texts))), texts, strict=True):
         for script, share in _shares(text).items():
             there[script] += share
-        asked = sum(there.get(s, 0.0) for s in wanted) if len(wanted) == 1 else 0.0
-        others = (share for script, share in there.items() if script not in wanted)
-        if asked and asked >= max(others, default=0.0) + left:
-            return 1.0  # whatever the texts left are written in
+        if only in there:
+            others = (share for script, share in there.items() if script != only)
+            # A text gives all scripts together 1 at most: those left cannot change it.
+            if there[only] >= max(others, default=0.0) + left:
+                return 1.0
     if not total or not there:
         return 1.0
     most = max(there.values())

@@ -14,8 +14,9 @@ pytestmark = [
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "kills.py"
 
 
-def test_what_was_acknowledged_is_there_and_no_part_of_a_batch(tmp_path):
+def test_what_was_acknowledged_is_there_and_no_part_of_a_batch(tmp_path, monkeypatch):
     """Report 22: a kill left an index that crashed readers, or was built without end."""
+    monkeypatch.syspath_prepend(SCRIPT.parent)
     spec = importlib.util.spec_from_file_location("kills", SCRIPT)
     kills = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(kills)
