@@ -109,7 +109,7 @@ class Ours(Engine):
 
         self.store = SQLiteVectorStore(self.model, folder / "kb.db", check_model=False)
 
-    def close(self) -> None:  # noqa: B027 - most have nothing to write
+    def close(self) -> None:
         self.store.close()  # type: ignore[attr-defined]
 
 
@@ -154,7 +154,7 @@ class Faiss(Engine):
         index = faiss.IndexFlatIP(len(self.model.embed_query("0")))
         self.store = FAISS(self.model, index, InMemoryDocstore(), {})
 
-    def close(self) -> None:  # noqa: B027 - most have nothing to write
+    def close(self) -> None:
         self.store.save_local(self._folder)  # type: ignore[attr-defined]
 
 
@@ -234,7 +234,7 @@ class Qdrant(Engine):
         condition = models.FieldCondition(key=f"metadata.{key}", **asked)  # type: ignore[arg-type]
         return models.Filter(must=[condition])
 
-    def close(self) -> None:  # noqa: B027 - most have nothing to write
+    def close(self) -> None:
         self._client.close()
 
 
@@ -257,7 +257,7 @@ class InMemory(Engine):
             return lambda found: value["$gte"] <= found.metadata[key] < value["$lt"]
         return lambda found: found.metadata[key] == value
 
-    def close(self) -> None:  # noqa: B027 - most have nothing to write
+    def close(self) -> None:
         if not self._filled:
             self._store.dump(self._file)
 
