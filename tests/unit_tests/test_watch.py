@@ -537,6 +537,7 @@ def test_with_the_real_watchfiles(tmp_path):
 INTERRUPTED = """
 import os, signal, sys, threading
 from langchain_ragstore import HashingEmbeddings, RagPipeline
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
 for report in RagPipeline(HashingEmbeddings()).watch(sys.argv[1], stable_seconds=0.2):
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 print("ended", report.loaded)
