@@ -66,7 +66,7 @@ class PieceKeys(Protocol):
         """Those of some words, one after the other, 8 bytes each."""
 
     def of_ascii(
-        self, texts: Sequence[str]
+        self, texts: Sequence[bytes]
     ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Those of ASCII texts, and the place of the text of each."""
 

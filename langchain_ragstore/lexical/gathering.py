@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from langchain_ragstore.config import BM25_MAX_FREQUENCY
 from langchain_ragstore.lexical.keys import body_key, last_characters, title_key
-from langchain_ragstore.lexical.occurrences import LONGEST_READ, Occurrences, of_texts
+from langchain_ragstore.lexical.occurrences import (
+    LONGEST_READ,
+    Digits,
+    Occurrences,
+    of_texts,
+)
 from langchain_ragstore.lexical.postings import (
     NO_POSTINGS,
     Keys,
@@ -32,6 +37,9 @@ CHARACTERS_AT_ONCE: Final = 4 * LONGEST_READ
 """Characters of texts that are read at once: thousands of chunks, or few long texts."""
 
 _NUMBER_BITS: Final = 64
+
+_DIGIT: Final = 1 << 16
+"""Values of a digit: numpy sorts numbers of 16 bits by counting, ten times as fast."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +116,34 @@ def of_terms(texts: Sequence[Terms]) -> Postings:
 
 def of_occurrences(found: Occurrences) -> Postings:
     """The posting lists of occurrences; as `of_terms`."""
-    return _beside([gathered(keys, rows) for keys, rows in found.groups])
+    return _beside([grouped(keys, rows, digits) for keys, rows, digits in found.groups])
+
+
+def grouped(keys: Keys, rows: Rows, digits: Digits) -> Postings:
+    """As `gathered` of postings that are once each; mostly in half its time.
+
+    Args:
+        keys: The number of each posting's term.
+        rows: Its row.
+        digits: Where the digits begin that are likely to put the keys in order.
+    """
+    order = np.argsort(rows.astype(np.uint16), kind="stable")
+    for shift in digits:
+        digit = (keys >> np.uint64(shift)).astype(np.uint16)
+        order = order[np.argsort(digit[order], kind="stable")]
+    ordered, placed = keys[order], rows[order]
+    if rows.max(initial=0) >= _DIGIT or (ordered[1:] < ordered[:-1]).any():
+        return gathered(keys, rows, np.ones(len(keys), np.int64))
+    starts = np.flatnonzero(_changes(ordered) | _changes(placed))
+    often = np.diff(starts, append=len(ordered))
+    ordered = ordered[starts]
+    first = np.flatnonzero(_changes(ordered))
+    return of_rows(
+        ordered[first],
+        np.diff(first, append=len(ordered)),
+        placed[starts],
+        np.minimum(often, BM25_MAX_FREQUENCY).astype(np.uint8),
+    )
 
 
 def _beside(parts: Sequence[Postings]) -> Postings:
@@ -124,30 +159,23 @@ def _beside(parts: Sequence[Postings]) -> Postings:
     )
 
 
-def gathered(
-    keys: Keys, rows: Rows, frequencies: NDArray[np.integer] | None = None
-) -> Postings:
+def gathered(keys: Keys, rows: Rows, frequencies: NDArray[np.integer]) -> Postings:
     """Sort postings that come in any order; equal ones of a row are added up.
 
     Args:
         keys: The number of each posting's term.
         rows: Its row.
-        frequencies: How often the term occurs there, at least 1; None for once each.
+        frequencies: How often the term occurs there, at least 1.
     """
     # Term and row as one number, since numpy sorts numbers ten times as fast as pairs.
     bits = np.uint64(int(rows.max(initial=0)).bit_length())
     least = keys.min(initial=np.iinfo(np.uint64).max)
     ranks, distinct = _ranked(keys - least, _NUMBER_BITS - int(bits))
     both = ranks << bits | rows.astype(np.uint64)
-    if frequencies is None:
-        both.sort()
-        starts = np.flatnonzero(_changes(both))
-        often = np.diff(starts, append=len(both))
-    else:
-        order = np.argsort(both)
-        both = both[order]
-        starts = np.flatnonzero(_changes(both))
-        often = np.add.reduceat(frequencies[order], starts, dtype=np.int64)
+    order = np.argsort(both)
+    both = both[order]
+    starts = np.flatnonzero(_changes(both))
+    often = np.add.reduceat(frequencies[order], starts, dtype=np.int64)
     both = both[starts]
     first = np.flatnonzero(_changes(both >> bits))
     return of_rows(
@@ -175,7 +203,7 @@ def _ranked(keys: Keys, bits: int) -> tuple[Keys, Keys | None]:
     return np.searchsorted(distinct, keys).astype(np.uint64), distinct
 
 
-def _changes(values: Keys) -> NDArray[np.bool_]:
+def _changes(values: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Which values differ from the one before; the first one does."""
     new = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=new[1:])

@@ -8,7 +8,7 @@ are read off the code points. `tests/laws/test_occurrences.py` holds the two tog
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final, TypeAlias
@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from langchain_ragstore.lexical.folded import Codes, folded
 from langchain_ragstore.lexical.keys import (
     CODE_POINT,
     CODE_POINT_BITS,
@@ -28,16 +29,9 @@ from langchain_ragstore.lexical.keys import (
 from langchain_ragstore.lexical.postings import Keys, Rows
 from langchain_ragstore.model import PieceKeys, Terms, Unanalyzed
 from langchain_ragstore.text.terms import (
-    has_stretches,
-    normalize,
     stands_in_words,
     unspaced_ranges,
 )
-
-Codes: TypeAlias = NDArray[np.uint32]
-
-_BETWEEN: Final = "\x1e"
-"""What stands between texts while they are one: a blank, so that no word holds it."""
 
 _BLANK, _IN_WORDS, _UNSPACED = range(3)
 """Kinds of code points."""
@@ -45,6 +39,15 @@ _BLANK, _IN_WORDS, _UNSPACED = range(3)
 _MARKS: Final = 0x3040
 """Code points among which blanks are looked for: punctuation is below. What else stands
 in no word is found out when the terms of a piece are made."""
+
+Digits: TypeAlias = tuple[int, ...]
+"""Where the digits of 16 bits begin that mostly tell a group's keys apart, lowest first."""
+
+_OF_WORDS: Final[Digits] = (30, 46)
+"""Of a hash of 62 bits the highest 32."""
+
+_OF_PAIRS: Final[Digits] = (0, CODE_POINT_BITS)
+"""The characters of the basic plane."""
 
 LONGEST_READ: Final = 1 << 20
 """Characters of a text that is read so: arrays take some 50 bytes for each."""
@@ -55,13 +58,13 @@ class Occurrences:
     """Every occurrence of a term in some texts, whose rows are their places.
 
     Attributes:
-        groups: Keys and rows, one a place where a term occurs, in any order; all keys of
-            a group are below those of the next.
+        groups: Keys and rows, one a place where a term occurs, in any order, and the
+            digits of the keys; all keys of a group are below those of the next.
         body: How many terms each text's body has; shape `(texts,)`.
         title: How many its title has.
     """
 
-    groups: Sequence[tuple[Keys, Rows]]
+    groups: Sequence[tuple[Keys, Rows, Digits]]
     body: Rows
     title: Rows
 
@@ -87,7 +90,7 @@ def of_texts(texts: Sequence[Terms | Unanalyzed]) -> Occurrences | None:
     bodies, titles = [text.body for text in unread], [text.title for text in unread]
     found = _occurrences(bodies, titles, keys_of)
     # Only a stemmer of the user's makes a word that looks like a pair of characters.
-    looks = any((keys >= np.uint64(PAIR)).any() for keys, _ in found.groups[:2])
+    looks = any((keys >= np.uint64(PAIR)).any() for keys, *_ in found.groups[:2])
     return None if looks else found
 
 
@@ -103,15 +106,17 @@ def _occurrences(
     count = len(bodies)
     return Occurrences(
         groups=(
-            (body.words, body.word_rows),
-            (title.words | np.uint64(TITLE), title.word_rows),
+            (body.words, body.word_rows, _OF_WORDS),
+            (title.words | np.uint64(TITLE), title.word_rows, _OF_WORDS),
             (
                 np.concatenate([pairs, alone, last]),
                 np.concatenate([pair_rows, alone_rows, last_rows]),
+                _OF_PAIRS,
             ),
             (
                 np.concatenate([title_pairs, every]) | np.uint64(TITLE),
                 np.concatenate([title_pair_rows, every_rows]),
+                _OF_PAIRS,
             ),
         ),
         body=_counts(count, body.word_rows, pair_rows, alone_rows),
@@ -184,42 +189,26 @@ class _Read:
 
 
 def _read(texts: Sequence[str], keys_of: PieceKeys) -> _Read:
-    plain = {row: text for row, text in enumerate(texts) if text.isascii()}
-    other = {row: normalize(text) for row, text in enumerate(texts) if row not in plain}
-    mixed = {row: folded for row, folded in other.items() if has_stretches(folded)}
-    lengths = [1 + len(folded) for folded in mixed.values()]
-    codes = _code_points(_BETWEEN.join(["", *mixed.values(), ""]))
-    kinds = _kinds()[codes]
-    other |= zip(mixed, _words(codes, kinds, lengths), strict=True)
-    plain |= {row: rest for row, rest in other.items() if rest.isascii()}
-    words, rows = keys_of.of_ascii(list(plain.values()))
-    for row in plain.keys() & other.keys():
-        del other[row]
-    more = [keys_of.of(folded.split()) for folded in other.values()]
-    counts = [len(keys) // KEY_BYTES for keys in more]
+    plain = {row: text.encode() for row, text in enumerate(texts) if text.isascii()}
+    others = folded({row: text for row, text in enumerate(texts) if row not in plain})
+    kinds = _kinds()[others.codes]
+    words = others.only(kinds == _IN_WORDS)
+    wide = {row: text.split() for row, text in words.wide()}
+    plain |= {row: text for row, text in words.narrow() if row not in wide}
+    keys, places = keys_of.of_ascii(list(plain.values()))
+    more = [keys_of.of(pieces) for pieces in wide.values()]
+    counts = np.array([len(made) // KEY_BYTES for made in more], np.int64)
     return _Read(
-        words=np.concatenate([words, np.frombuffer(b"".join(more), "<u8")]),
-        word_rows=np.concatenate(
-            [
-                np.array([*plain], np.int64)[rows],
-                np.repeat(np.array([*other], np.int64), counts),
-            ]
-        ),
-        codes=codes,
-        code_rows=np.repeat([0, *mixed], [1, *lengths]),
+        words=np.concatenate([keys, np.frombuffer(b"".join(more), "<u8")]),
+        word_rows=np.concatenate([_rows(plain)[places], np.repeat(_rows(wide), counts)]),
+        codes=others.codes,
+        code_rows=others.rows,
         unspaced=kinds == _UNSPACED,
     )
 
 
-def _words(codes: Codes, kinds: NDArray[np.uint8], lengths: Sequence[int]) -> list[str]:
-    """What remains of each text when all but words is blank."""
-    rest = np.where(kinds == _IN_WORDS, codes, np.uint32(ord(" ")))
-    rest[np.cumsum([0, *lengths])] = ord(_BETWEEN)
-    return rest.tobytes().decode("utf-32-le", "surrogatepass").split(_BETWEEN)[1:-1]
-
-
-def _code_points(text: str) -> Codes:
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+def _rows(texts: Iterable[int]) -> Rows:
+    return np.array(list(texts), np.int64)
 
 
 @cache

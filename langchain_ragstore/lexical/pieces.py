@@ -61,13 +61,13 @@ class KeysOfPieces(dict[str | bytes, bytes]):
         """The numbers of some pieces' terms, one after the other."""
         return b"".join(map(self.__getitem__, pieces))
 
-    def of_ascii(self, texts: Sequence[str]) -> tuple[Keys, Rows]:
+    def of_ascii(self, texts: Sequence[bytes]) -> tuple[Keys, Rows]:
         """The numbers of the terms of ASCII texts, and the place of the text of each.
 
         Most words are short and known, and those are looked up all at once.
         """
         # A blank before each text, and room for a whole number from the last byte on.
-        parts = [b"", *(text.encode() for text in texts), b" " * _SHORT]
+        parts = [b"", *texts, b" " * _SHORT]
         data = b" ".join(parts).translate(_FOLDED)
         inside = np.frombuffer(data, np.uint8) != ord(" ")
         edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1

@@ -14,7 +14,7 @@ from langchain_ragstore.config import (
 from langchain_ragstore.retrieval.query_lexicon import Reading, Sign, read
 from langchain_ragstore.retrieval.query_shapes import code_shape, shown, table_shape
 from langchain_ragstore.retrieval.query_talk import talk
-from langchain_ragstore.text.terms import normalize
+from langchain_ragstore.text.folding import normalize
 
 
 @dataclass(frozen=True, slots=True)

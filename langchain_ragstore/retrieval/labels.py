@@ -9,7 +9,8 @@ from functools import cache
 
 from langchain_ragstore.config import TOPIC_WORDS
 from langchain_ragstore.retrieval.query_words import PARTICLES, STOP_WORDS
-from langchain_ragstore.text.terms import normalize, runs
+from langchain_ragstore.text.folding import normalize
+from langchain_ragstore.text.terms import runs
 
 _LONGEST = 4
 """Characters of a word in a script without blanks; longer ones are found in parts."""

@@ -14,6 +14,7 @@ from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.lexical.pieces import KeysOfPieces
 from langchain_ragstore.model import Alternatives, Terms
 from langchain_ragstore.text.callables import Segmenter, Stemmer, excerpt, qualified_name
+from langchain_ragstore.text.folding import normalize
 from langchain_ragstore.text.phrases import Phrases
 from langchain_ragstore.text.stop_words import ENGLISH, filler
 from langchain_ragstore.text.synonyms import (
@@ -29,7 +30,6 @@ from langchain_ragstore.text.terms import (
     TermsOfWords,
     counted,
     is_unspaced,
-    normalize,
     pieces,
     runs,
     stretch_terms,

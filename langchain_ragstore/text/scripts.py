@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from langchain_ragstore.text.terms import is_unspaced, normalize, runs
+from langchain_ragstore.text.folding import normalize
+from langchain_ragstore.text.terms import is_unspaced, runs
 
 UNSPACED: Final = "UNSPACED"
 """Chinese, Japanese, Korean, Thai and their like: they share characters and are searched

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from langchain_ragstore.text.terms import normalize
+from langchain_ragstore.text.folding import normalize
 
 ENGLISH: Final = frozenset(
     """

@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 from langchain_ragstore.config import MAX_PHRASE, MAX_SYNONYMS
 from langchain_ragstore.errors import InvalidInputError
 from langchain_ragstore.text.callables import blamed, excerpt
+from langchain_ragstore.text.folding import normalize
 from langchain_ragstore.text.phrases import Phrases
 from langchain_ragstore.text.terms import (
     TermsOfWords,
     is_unspaced,
-    normalize,
     runs_in_order,
 )
 

@@ -20,8 +20,7 @@ from functools import cache, partial
 from itertools import chain
 from typing import Final
 
-_WINDOW: Final = 1024
-"""Characters normalised at a time; see `normalize`."""
+from langchain_ragstore.text.folding import normalize
 
 CACHED_WORDS: Final = 1 << 16
 """Words whose terms are remembered: more than those of a large corpus that occur again
@@ -45,19 +44,6 @@ blanks, but around phrases whose endings vary; pairs find the stem within them."
 _ASTRAL_LETTERS: Final = "\U00010000-\U0001afef\U0001b170-\U0001efff"
 """Beyond the basic plane, everything below the emoji counts as a letter: looking each
 character up would cost more than the few symbols among them do harm."""
-
-_NEVER_COMBINING: Final = "\\x00-\\x7f\u3001-\u3002\u3041-\u3096\u4e00-\u9fff"
-"""Regex class of some characters that never combine with what precedes them."""
-
-_SEGMENT: Final = re.compile(
-    f".{{1,{_WINDOW}}}[^{_NEVER_COMBINING}]{{0,{_WINDOW}}}", re.DOTALL
-)
-
-_WIDE_MARKS: Final = tuple(
-    (mark, unicodedata.normalize("NFKC", mark))
-    for mark in "\uff0c\uff1a\uff08\uff09\uff1b\uff01\uff1f\u3000"
-)
-"""The wide marks that stand in nearly every Chinese text, and what they fold to."""
 
 _JOINERS: Final = "-._'&\u2019"
 """Regex class of what holds a compound together when it stands alone between letters."""
@@ -85,44 +71,11 @@ ASCII_BLANKS: Final = str.maketrans(
 """What stands in no word, and so can be taken for a blank."""
 
 
-def normalize(text: str) -> str:
-    r"""Fold what readers take for the same: width, ligatures, case, composition.
-
-    NFKC, case folding, and NFKC again, since folding can undo composition (Unicode
-    Standard, section 3.13, toNFKC_Casefold). Long texts are normalised in windows that
-    end where nothing combines across: `unicodedata` sorts combining marks in quadratic
-    time, and a long text of marks alone would otherwise hold a processor for minutes.
-
-    Args:
-        text: Any string.
-
-    Returns:
-        The folded text.
-
-    Example:
-        >>> normalize("Ｃａｆe\u0301 Straße")
-        'café strasse'
-    """
-    if text.isascii():
-        return text.lower()
-    # Without these a text is mostly in normal form already, which is quick to see: with
-    # them, folding Chinese takes three times as long.
-    for mark, folded in _WIDE_MARKS:
-        text = text.replace(mark, folded)
-    if len(text) <= _WINDOW:
-        return _fold(text)
-    return "".join(map(_fold, _SEGMENT.findall(text)))
-
-
-def _fold(text: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-
-
 def runs(normalized: str) -> tuple[list[str], list[str]]:
     """Read normalised text as words and as stretches without blanks.
 
     Args:
-        normalized: The result of `normalize`.
+        normalized: The result of `folding.normalize`.
 
     Returns:
         The words and the stretches, each in the order of the text. A word keeps a single

@@ -233,7 +233,10 @@ ALLOWED = {
         "config",
         *("lexical.keys", "lexical.occurrences", "lexical.postings", "model"),
     },
-    "lexical.occurrences": {"lexical.keys", "lexical.postings", "model", "text.terms"},
+    "lexical.folded": {"lexical.postings", "text.folding"},
+    "lexical.occurrences": {
+        *("lexical.folded", "lexical.keys", "lexical.postings", "model", "text.terms"),
+    },
     "lexical.pieces": {"lexical.keys", "lexical.postings", "text.terms"},
     "lexical.postings": {"config"},
     "loaders": {"errors", "loaders.file_loader", "loaders.files"},
@@ -298,7 +301,7 @@ ALLOWED = {
     "retrieval": set(),
     "retrieval.analyze": {
         *("config", "retrieval.query_lexicon", "retrieval.query_shapes"),
-        *("retrieval.query_talk", "text.terms"),
+        *("retrieval.query_talk", "text.folding"),
     },
     "retrieval.boost": {"config", "model", "retrieval.question"},
     "retrieval.buckets": {
@@ -499,15 +502,16 @@ ALLOWED = {
     "text": set(),
     "text.analyzer": {
         *("config", "errors", "lexical.pieces", "model", "text.callables", "text.phrases"),
-        *("text.stop_words", "text.synonyms", "text.terms"),
+        *("text.folding", "text.stop_words", "text.synonyms", "text.terms"),
     },
     "text.callables": {"config", "errors"},
+    "text.folding": set(),
     "text.phrases": {"text.terms"},
-    "text.scripts": {"text.terms"},
-    "text.stop_words": {"text.terms"},
+    "text.scripts": {"text.folding", "text.terms"},
+    "text.stop_words": {"text.folding"},
     "text.synonyms": {
         *("config", "errors"),
-        *(f"text.{name}" for name in ("callables", "phrases", "terms")),
+        *(f"text.{name}" for name in ("callables", "folding", "phrases", "terms")),
     },
     "text.boundaries": {"text.graphemes", "text.windows"},
     "text.graphemes": set(),
@@ -516,7 +520,7 @@ ALLOWED = {
     "text.measures": set(),
     "text.separators": {"text.boundaries", "text.graphemes"},
     "text.spans": {"text.boundaries", "text.graphemes", "text.measures"},
-    "text.terms": set(),
+    "text.terms": {"text.folding"},
     "text.token_measure": {"text.tokenizer"},
     "text.tokenizer": {"config", "text.ranks", "text.vocabularies", "text.windows"},
     "text.vocabularies": {"errors"},
@@ -573,7 +577,9 @@ ALLOWED = {
         *("config", "model", "retrieval.analyze", "retrieval.boost", "retrieval.question"),
         *("retrieval.settings", "text.analyzer", "vectors.arrays"),
     },
-    "retrieval.labels": {"config", "retrieval.query_words", "text.terms"},
+    "retrieval.labels": {
+        *("config", "retrieval.query_words", "text.folding", "text.terms"),
+    },
     "retrieval.hit_vectors": {"errors", "model"},
     "retrieval.findings": {"retrieval.plan", "retrieval.trace"},
     "numeric": {"errors"},
@@ -631,7 +637,6 @@ LONG_FILES = {
     "config": "every constant with its source, so that one can be found",
     "filters": "the dialect in one place: meaning and grammar change together",
     f"{SQLITE}.reader": "one class with what the protocol reads, and its steps",
-    "text.terms": "one tokenizer with its character classes",
 }
 
 

@@ -83,6 +83,14 @@ def test_more_texts_than_their_numbers_have_bits_for():
     assert arrays(of_occurrences(found)) == arrays(of_terms(terms))
 
 
+def test_digits_put_ordinary_terms_in_order(monkeypatch):
+    monkeypatch.setattr(gathering, "gathered", None)
+    analyzer = TextAnalyzer()
+    bodies = [f"东京都 number {n}, word{n % 7} 한국" for n in range(100)]
+    found = of_texts([Unanalyzed(body, "a 東京 title", analyzer) for body in bodies])
+    assert len(of_occurrences(found).keys) > 100
+
+
 def test_few_texts_are_read_one_by_one(monkeypatch):
     seen = []
     monkeypatch.setattr(gathering, "of_texts", lambda texts: seen.append(len(texts)))

@@ -18,7 +18,7 @@ texts = st.lists(
 
 
 def by_text(keys_of, shelf):
-    keys, rows = keys_of.of_ascii(shelf)
+    keys, rows = keys_of.of_ascii([text.encode() for text in shelf])
     return [sorted(keys[rows == at].tolist()) for at in range(len(shelf))]
 
 

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from langchain_ragstore.config import POSTING_BLOCK_BYTES
 from langchain_ragstore.lexical.bm25 import frequency
-from langchain_ragstore.lexical.gathering import gathered, merged, of_terms, renumbered
+from langchain_ragstore.lexical.gathering import (
+    gathered,
+    grouped,
+    merged,
+    of_terms,
+    renumbered,
+)
 from langchain_ragstore.lexical.keys import (
     body_key,
     is_single,
@@ -118,11 +124,11 @@ def test_renumbering_drops_rows_without_a_number(found, dead, first):
     assert there == {key: counts for key, counts in lists.items() if counts}
 
 
-@given(triples)
-def test_gathering_without_frequencies_counts(found):
+@given(triples, st.sampled_from([(), (0,), (0, 21), (30, 46), (0, 16, 32, 48)]))
+def test_whatever_digits_are_looked_at_grouping_counts(found, digits):
     keys = np.array([key for key, _, often in found for _ in range(often)], np.uint64)
     rows = np.array([row for _, row, often in found for _ in range(often)], np.int64)
-    assert plain(gathered(keys, rows)) == expected(found)
+    assert plain(grouped(keys, rows, digits)) == expected(found)
 
 
 def test_blocks_have_about_one_size():

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from langchain_ragstore.embeddings.hashing import HashingEmbeddings
 from langchain_ragstore.text.analyzer import TextAnalyzer
+from langchain_ragstore.text.folding import normalize
 from langchain_ragstore.text.terms import (
     TermsOfWords,
     counted,
-    normalize,
     pieces,
     runs,
     stem,

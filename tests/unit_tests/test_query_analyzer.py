@@ -11,7 +11,7 @@ from langchain_ragstore import QueryAnalyzer, QueryProfile, config
 from langchain_ragstore.retrieval import query_code_words as code
 from langchain_ragstore.retrieval import query_lexicon, query_talk, query_words
 from langchain_ragstore.retrieval import query_table_words as table
-from langchain_ragstore.text.terms import normalize
+from langchain_ragstore.text.folding import normalize
 
 FLAGS = {
     "code": "is_code_related",

@@ -2,10 +2,10 @@
 
 import pytest
 
+from langchain_ragstore.text.folding import normalize
 from langchain_ragstore.text.terms import (
     is_compound,
     is_unspaced,
-    normalize,
     runs,
     stem,
     stretch_terms,
