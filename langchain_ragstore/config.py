@@ -15,7 +15,8 @@ DEFAULT_FETCH_K: Final = 20
 
 DEFAULT_HYBRID_CANDIDATES: Final = 50
 """Candidates of each leg of a hybrid search: with both scores of all of them, more changed
-nothing in the measurements of `DEFAULT_FUSION_WEIGHTS`."""
+nothing in the measurements of `DEFAULT_FUSION_WEIGHTS`. Among 18 673 paragraphs, 0.1 to
+0.4 % of the ten best of a question are others with 500; of 30 candidates, 0.8 to 2.9 %."""
 
 DEFAULT_LAMBDA_MULT: Final = 0.5
 """Balance of maximal marginal relevance: 1 is relevance alone, 0 diversity alone."""
