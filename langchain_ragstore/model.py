@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import neg
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -276,6 +276,25 @@ def best_first(scores: Sequence[float], ids: Sequence[str]) -> list[int]:
     # Tuples are compared without calling Python for each.
     places = zip(map(neg, scores), ids, range(len(scores)), strict=True)
     return [place for *_, place in sorted(places)]
+
+
+def best_first_asking(
+    scores: NDArray[np.float64], ids_of: Callable[[NDArray[np.intp]], Sequence[str]]
+) -> NDArray[np.intp]:
+    """As `best_first`, of finds whose ids must be read: those of equal scores alone are.
+
+    Args:
+        scores: One for each find, shape `(count,)`.
+        ids_of: Gives the ids of the finds at some places.
+    """
+    order = np.argsort(-scores, kind="stable")
+    same = scores[order[1:]] == scores[order[:-1]]
+    if not same.any():
+        return order
+    tied = order[np.append(same, False) | np.append(False, same)]
+    names = dict(zip(tied.tolist(), ids_of(tied), strict=True))
+    ids = [names.get(place, "") for place in range(len(scores))]
+    return np.array(best_first(scores.tolist(), ids), np.intp)
 
 
 def ranked(hits: Iterable[Hit], k: int | None = None) -> list[Hit]:

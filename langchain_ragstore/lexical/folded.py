@@ -28,7 +28,7 @@ class Folded:
     """Texts one after the other.
 
     Attributes:
-        codes: Their code points, with `_BETWEEN` before and after each text.
+        codes: Their code points, with one of no word before and after each text.
         edges: Where these are; shape `(texts + 1,)`.
         order: The row of each text.
     """

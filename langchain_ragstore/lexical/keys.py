@@ -34,8 +34,11 @@ _HASH_MASK: Final = (1 << 62) - 1
 CODE_POINT: Final = (1 << CODE_POINT_BITS) - 1
 """Mask of a code point."""
 
-_SLOT_BITS: Final = 19
-"""Bits of a number's slot in `found_in`: half a megabyte, which stays in a cache."""
+_SLOTS: Final = 8
+"""Slots of each value in `found_in`, at least: few others are in one by accident."""
+
+_MOST_SLOT_BITS: Final = 20
+"""A megabyte of slots, which stays in a cache."""
 
 _SPREAD: Final = np.uint32(0x9E3779B1)
 """2^32 over the golden ratio; see `pieces`."""
@@ -135,12 +138,11 @@ def found_in(
     values: NDArray[np.unsignedinteger], others: NDArray[np.unsignedinteger]
 ) -> NDArray[np.bool_]:
     """Which values are among others; `numpy.isin` takes ten times as long."""
-    if not len(others):
-        return np.zeros(len(values), np.bool_)
     # Only those in a slot of a value can be one: mostly few, and only they are sorted.
-    slots = np.zeros(1 << _SLOT_BITS, np.bool_)
-    slots[_slots(values)] = True
-    known = np.sort(others[slots[_slots(others)]])
+    bits = min((_SLOTS * len(values)).bit_length() + 1, _MOST_SLOT_BITS)
+    slots = np.zeros(1 << bits, np.bool_)
+    slots[_slots(values, bits)] = True
+    known = np.sort(others[slots[_slots(others, bits)]])
     if not len(known):
         return np.zeros(len(values), np.bool_)
     at = np.minimum(np.searchsorted(known, values), len(known) - 1)
@@ -148,6 +150,6 @@ def found_in(
     return found
 
 
-def _slots(values: NDArray[np.unsignedinteger]) -> NDArray[np.uint32]:
+def _slots(values: NDArray[np.unsignedinteger], bits: int) -> NDArray[np.uint32]:
     low = values.astype(np.uint32, copy=False)
-    return low * _SPREAD >> np.uint32(32 - _SLOT_BITS)
+    return low * _SPREAD >> np.uint32(32 - bits)

@@ -28,10 +28,7 @@ from langchain_ragstore.lexical.keys import (
 )
 from langchain_ragstore.lexical.postings import Keys, Rows
 from langchain_ragstore.model import PieceKeys, Terms, Unanalyzed
-from langchain_ragstore.text.terms import (
-    stands_in_words,
-    unspaced_ranges,
-)
+from langchain_ragstore.text.terms import stands_in_words, unspaced_ranges
 
 _BLANK, _IN_WORDS, _UNSPACED = range(3)
 """Kinds of code points."""

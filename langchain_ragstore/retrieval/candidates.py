@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_ragstore.model import Found, Hit, Keys, Record, best_first
+from langchain_ragstore.model import Found, Hit, Keys, Record, best_first_asking
 from langchain_ragstore.retrieval.fuse import Fused, Legs
 from langchain_ragstore.retrieval.question import Question
 from langchain_ragstore.storage.base import View
@@ -132,7 +132,9 @@ class Candidates:
         if limit is not None and 0 < limit < len(chosen):
             last = np.partition(scores, len(scores) - limit)[len(scores) - limit]
             chosen = np.flatnonzero(scores >= last)
-        order = best_first(scores[chosen].tolist(), self._names(chosen, scores[chosen]))
+        order = best_first_asking(
+            scores[chosen], lambda places: self._view.ids(self.keys[chosen[places]])
+        )
         best = chosen[order[:limit]]
         columns = {name: values[best].tolist() for name, values in signals.items()}
         measured = [
@@ -148,17 +150,6 @@ class Candidates:
             Hit(self._records[key], score, each)
             for key, score, each in zip(keys, scores[best].tolist(), measured, strict=True)
         ]
-
-    def _names(
-        self, places: NDArray[np.intp], scores: NDArray[np.float64]
-    ) -> Sequence[str]:
-        """Ids where scores are equal, which they put in order; others are not read."""
-        _, which, counts = np.unique(scores, return_inverse=True, return_counts=True)
-        tied = np.flatnonzero(counts[which] > 1)
-        names = [""] * len(scores)
-        for at, name in zip(tied, self._view.ids(self.keys[places[tied]]), strict=True):
-            names[at] = name
-        return names
 
     def _read(self, keys: Iterable[int]) -> None:
         unread = [key for key in dict.fromkeys(keys) if key not in self._records]

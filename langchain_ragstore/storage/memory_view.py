@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from langchain_ragstore.filters import Filter
 from langchain_ragstore.metadata import decode, encode
-from langchain_ragstore.model import Found, Keys, Record, Terms, Vector
+from langchain_ragstore.model import Found, Keys, Record, Terms, Vector, best_first
 from langchain_ragstore.storage.base import check_analyzer, check_dimension
 from langchain_ragstore.storage.memory_text import scored
-from langchain_ragstore.storage.searches import first
 from langchain_ragstore.vectors.arrays import cosines
 
 
@@ -105,8 +104,11 @@ class MemoryView:
         return scored(known, query)
 
     def _first(self, scores: dict[int, float], k: int) -> Found:
-        names = [self._records[key].id for key in scores]
-        return first(scores, names, scores.values(), k)
+        """The `k` records of highest score, ranked; none if `k` is below 1."""
+        keys = np.array(list(scores), np.int64)
+        measured = np.array(list(scores.values()), np.float64)
+        order = best_first(measured.tolist(), self.ids(keys))[: max(0, k)]
+        return keys[order], measured[order]
 
 
 def copied(record: Record, *, vectors: bool) -> Record:

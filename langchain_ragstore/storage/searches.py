@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import TypeVar
-
-import numpy as np
 
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.model import (
@@ -16,7 +14,6 @@ from langchain_ragstore.model import (
     LexicalScores,
     Terms,
     Vector,
-    best_first,
 )
 from langchain_ragstore.storage.base import View
 
@@ -92,22 +89,3 @@ def hits(view: View, found: Found, signal: str, *, vectors: bool) -> list[Hit]:
             view.records(keys, vectors=vectors), scores.tolist(), strict=True
         )
     ]
-
-
-def first(
-    keys: Iterable[int], names: Iterable[str], scores: Iterable[float], k: int
-) -> Found:
-    """The `k` records of highest score, ranked.
-
-    Args:
-        keys: In any order.
-        names: The id of each; of one whose score no other has, anything.
-        scores: The score of each.
-        k: How many; none if below 1.
-    """
-    listed, measured = list(keys), list(scores)
-    order = best_first(measured, list(names))[: max(0, k)]
-    return (
-        np.array([listed[place] for place in order], np.int64),
-        np.array([measured[place] for place in order], np.float64),
-    )

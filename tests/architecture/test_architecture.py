@@ -403,7 +403,7 @@ ALLOWED = {
     },
     "storage.memory_view": {
         *("filters", "metadata", "model", "storage.base", "storage.memory_text"),
-        *("storage.searches", "vectors.arrays"),
+        "vectors.arrays",
     },
     "storage.memory_models": {"model", "storage.base"},
     "storage.memory_text": {"config", "lexical.bm25", "model"},
@@ -428,7 +428,7 @@ ALLOWED = {
         *("storage.sqlite.view", "storage.sqlite.where"),
     },
     f"{SQLITE}.view": {
-        *("errors", "filters", "lexical.bm25", "model", "storage.base", "storage.searches"),
+        *("errors", "filters", "lexical.bm25", "model", "storage.base"),
         *("storage.sqlite.lexicon", "storage.sqlite.nearest", "storage.sqlite.resident"),
         *("storage.sqlite.statements", "storage.sqlite.steps"),
     },

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from langchain_ragstore.errors import CorruptStoreError
 from langchain_ragstore.filters import EVERYTHING, Filter
 from langchain_ragstore.lexical.bm25 import top
-from langchain_ragstore.model import Found, Keys, Record, Terms, Vector
+from langchain_ragstore.model import Found, Keys, Record, Terms, Vector, best_first_asking
 from langchain_ragstore.storage.base import check_dimension
-from langchain_ragstore.storage.searches import first
 from langchain_ragstore.storage.sqlite import lexicon, steps
 from langchain_ragstore.storage.sqlite import statements as sql
 from langchain_ragstore.storage.sqlite.nearest import Vectors
@@ -134,15 +133,8 @@ class SQLiteView:
 
     def _ranked(self, keys: Keys, scores: NDArray[np.float64], k: int) -> Found:
         """The first `k`; equal scores are ordered by id, which is read of those alone."""
-        order = np.argsort(-scores, kind="stable")
-        keys, scores = keys[order], scores[order]
-        same = scores[1:] == scores[:-1]
-        if not same.any():
-            return keys[:k], scores[:k]
-        tied = keys[np.append(same, False) | np.append(False, same)]
-        names = dict(zip(tied.tolist(), self.ids(tied), strict=True))
-        listed = keys.tolist()
-        return first(listed, [names.get(key, "") for key in listed], scores.tolist(), k)
+        order = best_first_asking(scores, lambda places: self.ids(keys[places]))[:k]
+        return keys[order], scores[order]
 
     def _rows(
         self, columns: str, keys: Sequence[int], *, vectors: bool = False
